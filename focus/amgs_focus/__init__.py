@@ -1,8 +1,8 @@
 """The working-context engine: a frozen language model reads a lifetime of any length through a window of fixed size.
 
-`FocusRuntime` is the loop; `LifetimeTree` holds the text, `WorkingContext` is what the model reads, `FocusScorer` says
-where detail is wanted. Names are loaded when they are first used, so that importing the package does not load torch.
-They stand once, in `__init__.pyi`, with the module of each.
+`FocusRuntime` is the loop; `LifetimeTree` holds the text, `WorkingContext` is what the model reads, `FocusScorer`
+scores where detail is wanted. Names are imported on first use, so that importing the package does not load torch.
+`__init__.pyi` lists them with their modules.
 """
 
 import importlib
@@ -11,8 +11,8 @@ import re
 from pathlib import Path
 from typing import Any
 
-# Torch's threads wait for each other without turning in place, which on busy cores takes the time of the thread waited
-# for. It must be set before torch is loaded; what the user has set stays. The memory engine does the same.
+# Torch's threads spin while they wait for each other, which on busy cores takes time from the thread waited for.
+# Spin less. Set it before torch is loaded; the user's own value stays. The memory engine does the same.
 os.environ.setdefault("GOMP_SPINCOUNT", "1000")
 
 _HOME_OF = {

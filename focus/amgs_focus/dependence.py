@@ -1,5 +1,4 @@
-"""Measure the dependence of an answer's words on the opened blocks: the drop in a word's likelihood with a block
-closed.
+"""Measure how an answer's words depend on the opened blocks: how much less likely a word is with a block closed.
 
 The control is a block that the question did not open: how much likelier the word is with that block open.
 """
@@ -23,13 +22,15 @@ from amgs_focus.views import FocusView
 from amgs_focus.window.working_context import WorkingContext
 
 LEAST = 0.1
-"""Nats below which a word depends on no block: so much changes with every change of the window."""
+"""Nats below which a word depends on no block: any change of the window causes as much."""
 
 
 @dataclass(frozen=True, slots=True)
 class WordDependence:
-    """A word of the answer. block: what it depends on, None where closing none makes a difference beyond the control's.
-    nats: how much less likely it is with that block closed; control: how much likelier with the control block open.
+    """A word of the answer.
+
+    block: the block it depends on, None if closing none matters more than the control. nats: how much less likely the
+    word is with that block closed. control: how much likelier it is with the control block open.
     """
 
     text: str
@@ -40,9 +41,11 @@ class WordDependence:
 
 @dataclass(frozen=True, slots=True)
 class AnswerDependence:
-    """words: joined they are the answer. blocks: the open ones that were closed, a read each; gains: what each gives
-    the whole answer, in nats. control: the gist that was opened as a trial, None where the window has none. state_hash:
-    of the window that was read.
+    """Dependence of an answer on the open blocks.
+
+    words: joined they are the answer. blocks: the open blocks, each closed for one read. gains: what each adds to the
+    whole answer, in nats. control: the gist opened for the control, None if the window has none. state_hash: of the
+    window that was read.
     """
 
     words: tuple[WordDependence, ...]
@@ -53,7 +56,7 @@ class AnswerDependence:
 
     @property
     def block(self) -> NodeRef | None:
-        """Block on which the whole answer depends most."""
+        """The block on which the whole answer depends most, or None."""
         best = max(self.gains, default=0.0)
         beyond = max(LEAST, sum(word.control for word in self.words))
         return self.blocks[self.gains.index(best)] if best > beyond else None
@@ -65,7 +68,7 @@ _KNOWN: WeakKeyDictionary[FocusRuntime, dict[tuple[WorkingContext, tuple[int, ..
 
 
 def answer_dependence(runtime: FocusRuntime, progress: ProgressCallback | None = None) -> AnswerDependence:
-    """Read the window of the present answer once, and once for each open block with its gist in its place.
+    """Return the dependence of the present answer; the window is read once, and once with each open block closed.
 
     Raises FocusError when nothing was decoded, and whatever `progress` raises to cancel.
     """
@@ -94,8 +97,9 @@ def measure_dependence(
     state_hash: str = "",
     progress: ProgressCallback | None = None,
 ) -> AnswerDependence:
-    """Measure the same in any context that ends where an answer began; the lifetime need not hold the answer's
-    tokens.
+    """Return the dependence of an answer's tokens in any context that ends where the answer began.
+
+    The lifetime need not hold the answer's tokens.
     """
     closable = [entry.node for entry in context.entries() if not entry.level and entry.end <= context.tail_start]
     shut = [at for at, entry in enumerate(context.entries()) if entry.level == 1 and not tree.is_sealed(entry.node)]
@@ -119,7 +123,7 @@ def measure_dependence(
 
 
 def _words(tree: LifetimeTree, answer: tuple[int, ...]) -> list[tuple[str, slice]]:
-    """Return the words of an answer, each with its tokens; a word begins where a token begins with a space."""
+    """Return the words of an answer, each with its tokens; a token that begins with a space begins a word."""
     words: list[tuple[str, slice]] = []
     for at, piece in enumerate(token_texts(tree.model, answer)):
         if words and not piece[:1].isspace():
@@ -136,9 +140,9 @@ def answer_without(
     progress: ProgressCallback | None = None,
     on_record: Callable[[StepRecord], None] | None = None,
 ) -> FocusView:
-    """Decode the answer again on a branch with a block closed, as far as the first answer went; the first stays.
+    """Decode the answer again on a new branch with a block closed, up to the length of the first answer, which stays.
 
-    Raises FocusError for a block that is no block of the lifetime, and as decoding does.
+    Raises FocusError for a block that is not in the lifetime, and as decoding does.
     """
     gist = NodeRef(1, block.index)
     if not runtime.tree.exists(gist):

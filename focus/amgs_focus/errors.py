@@ -1,10 +1,10 @@
-"""Everything the focus engine raises on purpose.
+"""Errors that the focus engine raises on purpose.
 
-Each error carries a title, a sentence and a way out, so that a screen or a command line can show it as it is.
+Each error has a title, a sentence and a way out, which a screen or a command line can show unchanged.
 
     FocusError                     exit 7
     ├── BaseModelError             exit 5   a base model cannot be used
-    │   ├── ModelMissingError               it was not found anywhere it is looked for
+    │   ├── ModelMissingError               it was not found
     │   └── ModelMismatchError              it was found and does not fit
     ├── CheckpointError            exit 5   trained weights are missing, damaged or of another shape
     ├── CtxError                   exit 4   a .ctx file contradicts itself or its model
@@ -24,11 +24,11 @@ _SYSTEM_NUMBER: Final = re.compile(r"\[Errno -?\d+\] ?")
 
 
 class FocusError(Exception):
-    """Root of the tree.
+    """Base class of the engine's errors.
 
     title: a few words, shown as a heading. message: a sentence, what happened. way_out: a sentence, what to do now (may
-    be empty), in words that hold for every front end. about: what it is about ("lifetime", "model"), by which a front
-    end adds its own command.
+    be empty), worded for any front end. about: what the error is about ("lifetime", "model"), by which a front end adds
+    its own command.
     """
 
     title = "Something went wrong in the focus engine"
@@ -36,7 +36,7 @@ class FocusError(Exception):
     about = ""
 
     def __init__(self, message: str, *, way_out: str = "", title: str | None = None, about: str = "") -> None:
-        # The system's own words often stand in it; their number helps nobody.
+        # Messages often quote the system's error, whose number helps nobody.
         message = _SYSTEM_NUMBER.sub("", message)
         super().__init__(message)
         self.message = message
@@ -58,7 +58,7 @@ class BaseModelError(FocusError):
 
 
 class ModelMissingError(BaseModelError):
-    """The base model was not found anywhere it is looked for."""
+    """The base model was not found anywhere."""
 
     title = "The model is missing"
 

@@ -1,5 +1,5 @@
-"""From 32 entries to one: the pointer gist copies a real token, and GistNet adds what it learned. Trained nets are
-found on disk by their base model; computed gists are cached in the process.
+"""Encode up to 32 entries as one gist: the pointer gist copies a real token's embedding, and GistNet adds what it
+learned. Trained nets are found on disk by their base model; computed gists are cached in the process.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from amgs_focus.model import checkpoint_file
 from amgs_focus.model.base_model import BaseModel, LayeredModel
 
 MOST = 16_384
-"""Values of an owner that are cached; the oldest go first."""
+"""Most values cached for an owner; the oldest are dropped first."""
 
 _KEPT: WeakKeyDictionary[Any, OrderedDict[Hashable, Any]] = WeakKeyDictionary()
 
 
 def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]], Iterable[Any]]) -> list[Any]:
-    """Return the value of each key, in order. make: computes those at some places, which are not cached yet.
+    """Return the value of each key, in order, computing missing ones. make: returns the values at some indexes of
+    `keys`.
 
-    A value is a function of its key, such as a block's gist, so that what was opened once opens again at once. Values
-    go with their owner, a model or an encoder.
+    A value must be a function of its key, such as a block's gist, so that a text opened again opens at once. The cache
+    lasts as long as its owner, a model or an encoder.
     """
     cache = _KEPT.setdefault(owner, OrderedDict())
     known = {key: cache[key] for key in keys if key in cache}
@@ -44,7 +45,7 @@ def values_of(owner: object, keys: Sequence[Hashable], make: Callable[[list[int]
 
 
 def value_of(owner: object, key: Hashable, make: Callable[[], Any]) -> Any:
-    """Return the value of a key."""
+    """Return the cached value of a key, or compute it."""
     return values_of(owner, [key], lambda _: [make()])[0]
 
 
@@ -52,27 +53,27 @@ BLOCK = 32
 
 
 class GistEncoder(Protocol):
-    """Turns blocks into gists. B: blocks, d: embedding width."""
+    """Encodes blocks as gists. B: blocks, d: embedding width."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def version(self) -> int:
-        """Changes whenever the same block would get another gist."""
+        """A number that changes whenever the same block would get another gist."""
         ...
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d) rows and (B, 32) ids of raw tokens -> (B, d)."""
+        """Return gists (B, d) of token embeddings (B, 32, d) and token ids (B, 32)."""
         ...
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n <= 32, d) gists of a level -> (B, d) of the next."""
+        """Return gists (B, d) of the next level for gists (B, n <= 32, d)."""
         ...
 
 
 def pointer_gist(embeddings: torch.Tensor) -> torch.Tensor:
-    """Return (B, n, d) -> (B, d): the embedding of a real entry, the last of the block."""
+    """Return (B, d): the last entry of each block (B, n, d), a real embedding."""
     return embeddings[:, -1]
 
 
@@ -83,20 +84,20 @@ class PointerEncoder:
     version = 0
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d), (B, 32) -> (B, d)."""
+        """Return (B, d) for (B, 32, d) and (B, 32)."""
         del tokens
         return pointer_gist(embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, d) -> (B, d)."""
+        """Return (B, d) for (B, n, d)."""
         return pointer_gist(gists)
 
 
 @dataclass(frozen=True, slots=True)
 class GistShape:
-    """Everything that fixes a net's weights: two nets of the same shape can exchange them.
+    """What fixes the shape of a net's weights: nets of equal shape can exchange them.
 
-    layer: after how many layers of the frozen model its states are read beside the embeddings; 0 for none.
+    layer: number of the frozen model's layers after which its states are read beside the embeddings; 0 for none.
     """
 
     width: int
@@ -108,7 +109,7 @@ class GistShape:
 
 
 class Attention(nn.Module):
-    """Multi-head attention; what comes from the block is rotated by its place in it, the gist is not."""
+    """Multi-head attention; rows of the block are rotated by their place in it, the gist is not."""
 
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
@@ -120,7 +121,7 @@ class Attention(nn.Module):
     def forward(
         self, queries: torch.Tensor, keys: torch.Tensor, *, rotate_queries: bool, rotate_keys: bool
     ) -> torch.Tensor:
-        """Return (B, m, h), (B, n, h) -> (B, m, h)."""
+        """Return (B, m, h) for queries (B, m, h) and keys (B, n, h)."""
         batch, count, hidden = queries.shape
         q = self.query(queries).view(batch, count, self.heads, -1).transpose(1, 2)
         k, v = self.key_value(keys).view(batch, keys.shape[1], 2, self.heads, -1).permute(2, 0, 3, 1, 4)
@@ -141,7 +142,7 @@ class FeedForward(nn.Sequential):
 
 
 class TokenLayer(nn.Module):
-    """Self-attention over the block and a feed-forward layer, both with the norm in front."""
+    """Self-attention over the block and a feed-forward layer, both pre-norm."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
@@ -151,14 +152,14 @@ class TokenLayer(nn.Module):
         self.feed = FeedForward(shape.hidden, shape.token_ratio)
 
     def forward(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, h) -> (B, n, h)."""
+        """Return (B, n, h) for tokens (B, n, h)."""
         normed = self.attention_norm(tokens)
         tokens = tokens + self.attention(normed, normed, rotate_queries=True, rotate_keys=True)
         return tokens + self.feed(self.feed_norm(tokens))  # type: ignore[no-any-return]
 
 
 class SlotLayer(nn.Module):
-    """The gist reads from the block: 32 -> 1."""
+    """The gist attends to the block: 32 -> 1."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
@@ -170,7 +171,7 @@ class SlotLayer(nn.Module):
         self.feed = FeedForward(shape.hidden, shape.slot_ratio)
 
     def forward(self, gist: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 1, h), (B, n, h) -> (B, 1, h)."""
+        """Return the gist (B, 1, h) for a gist (B, 1, h) and tokens (B, n, h)."""
         gist = gist + self.query
         gist = gist + self.attention(
             self.slot_norm(gist), self.token_norm(tokens), rotate_queries=False, rotate_keys=True
@@ -179,7 +180,7 @@ class SlotLayer(nn.Module):
 
 
 class ExpandLayer(nn.Module):
-    """The block reads back from its gist, or from a learned nothing: 1 -> 32."""
+    """The block attends to its gist, or to a learned null vector: 1 -> 32."""
 
     def __init__(self, shape: GistShape) -> None:
         super().__init__()
@@ -189,7 +190,7 @@ class ExpandLayer(nn.Module):
         self.attention = Attention(shape.hidden, shape.heads)
 
     def forward(self, tokens: torch.Tensor, gist: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, h), (B, 1, h) -> (B, n, h)."""
+        """Return tokens (B, n, h) for tokens (B, n, h) and their gist (B, 1, h)."""
         source = torch.cat([self.nothing.expand(gist.shape[0], 1, -1), gist], dim=1)
         return tokens + self.attention(  # type: ignore[no-any-return]
             self.token_norm(tokens), self.slot_norm(source), rotate_queries=False, rotate_keys=False
@@ -199,9 +200,8 @@ class ExpandLayer(nn.Module):
 class GistNet(nn.Module):
     """32 -> 1 -> 32 -> 1, then a zero-initialised delta on the pointer. MegaContext, "GistNet".
 
-    A gist stands in the working context where its block stood. It is a real entry's embedding plus a learned delta that
-    starts at zero, so that an untrained net is exactly the pointer and never the mean, which a frozen model cannot
-    read.
+    A gist replaces its block in the working context. It is a real entry's embedding plus a learned delta that starts at
+    zero, so an untrained net is exactly the pointer, and never the mean, which a frozen model cannot read.
     """
 
     def __init__(self, shape: GistShape) -> None:
@@ -224,7 +224,7 @@ class GistNet(nn.Module):
         nn.init.zeros_(self.write.bias)
 
     def forward(self, entries: torch.Tensor, states: torch.Tensor | None = None) -> torch.Tensor:
-        """Return (B, n, d) embeddings or gists, and the states (B, n, d) for a shape with a layer -> (B, d)."""
+        """Return gists (B, d) of embeddings or gists (B, n, d), with states (B, n, d) for a shape with a layer."""
         pointer = pointer_gist(entries)
         tokens = self.read(self.read_norm(entries))
         if states is not None:
@@ -238,10 +238,10 @@ class GistNet(nn.Module):
 
 @torch.no_grad()
 def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tensor | None:
-    """Return (B, n, d) rows -> (B, n, d): the states that the net reads, each block read alone after the sinks; None
-    for a net that reads none.
+    """Return the states (B, n, d) that the net reads for rows (B, n, d), each block alone after the sinks; None without
+    a layer.
 
-    Raises CheckpointError for a model that shows no states.
+    Raises CheckpointError for a model without readable states.
     """
     if not net.shape.layer:
         return None
@@ -256,9 +256,8 @@ def states_for(net: GistNet, model: BaseModel, rows: torch.Tensor) -> torch.Tens
 
 
 class GistNetEncoder:
-    """A trained pair of nets, for tokens and for gists, as a GistEncoder.
-
-    model: the frozen model, for a net that reads its states.
+    """A trained pair of nets, for tokens and for gists, as a GistEncoder. model: the frozen model, whose states nets
+    may read.
     """
 
     def __init__(
@@ -272,12 +271,12 @@ class GistNetEncoder:
         self.model = model
 
     def encode_tokens(self, embeddings: torch.Tensor, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (B, 32, d), (B, 32) -> (B, d), in the embeddings' precision."""
+        """Return (B, d) for (B, 32, d) and (B, 32), in the embeddings' precision."""
         del tokens
         return self._apply(self.token_net, embeddings)
 
     def encode_gists(self, gists: torch.Tensor) -> torch.Tensor:
-        """Return (B, n, d) -> (B, d), in the gists' precision."""
+        """Return (B, d) for (B, n, d), in the gists' precision."""
         return self._apply(self.gist_net, gists)
 
     @torch.no_grad()
@@ -288,7 +287,7 @@ class GistNetEncoder:
 
 
 def _rotate(heads: torch.Tensor) -> torch.Tensor:
-    """Return (B, heads, n, e) -> the same, each pair of channels turned by its place."""
+    """Return (B, heads, n, e) with each pair of channels rotated by its place in n."""
     count, width = heads.shape[-2:]
     half = width // 2
     rates = torch.exp(torch.arange(half, device=heads.device) * (-math.log(1000.0) / half))
@@ -305,9 +304,9 @@ _OTHERWISE = "Restore the file, or continue with pointer gists."
 def save_checkpoint(
     path: Path, tokens: GistNet, gists: GistNet, *, model: BaseModel, training: Mapping[str, str] | None = None
 ) -> None:
-    """Writes both nets with their shapes and what their base model is known by, in a single rename.
+    """Write both nets with their shapes and their base model's fingerprint, in a single rename.
 
-    training: what is to be told of the training (`training.model_card`).
+    training: metadata about the training.
     """
     weights = {
         f"{part}.{name}": value.detach().to("cpu", torch.float16).contiguous()
@@ -319,7 +318,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
-    """Reads what `save_checkpoint` wrote, for this model. The version is the CRC-32 of the weights.
+    """Return the encoder that `save_checkpoint` wrote for this model. Its version is the CRC-32 of the weights.
 
     Raises CheckpointError when the file is missing, damaged, or was trained on another model.
     """
@@ -352,9 +351,9 @@ def load_checkpoint(path: Path, model: BaseModel) -> GistNetEncoder:
 
 
 def find_gist_encoder(model: BaseModel, own: Path | None = None) -> GistEncoder:
-    """Return the encoder that was trained for this model, known by its embeddings; pointer gists where there is none.
+    """Return the encoder trained for this model, recognised by its embeddings; the pointer encoder if there is none.
 
-    own: a folder of checkpoints, which come before those that ship.
+    own: a folder of checkpoints, which take precedence over those that ship.
     """
     path = checkpoint_file.find(model, FORMAT, own)
     if path is None:

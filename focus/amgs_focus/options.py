@@ -1,6 +1,6 @@
-"""Options that a trace's header names, the engine's constants and the search for a question; and protocols of
-what a caller passes in: a clock, a progress callback and a text encoder. What an operator may change are
-`FocusSettings`.
+"""Options recorded in a trace's header: the engine's constants and those of the search for a question; and Protocols of
+what a caller passes in: a clock, a progress callback and a text encoder. `FocusSettings` holds what an operator may
+change.
 """
 
 from __future__ import annotations
@@ -18,18 +18,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EngineOptions:
-    """Words: word_blocks: blocks that are stored of a word; what stands in more tells nothing. weighed_blocks: from so
-    many blocks on the weights of words stay as they are. edges_looked_at: best blocks of a search whose edges are read;
-    across: what words beside an edge count for the block on its other side.
+    """Constants of the engine.
 
-    Features of the lens, which its weights were solved with: latest_tokens tell prose from code; up to prose_share of
-    tokens without a letter all is prose, from code_share on all is code. At far_blocks `far` is 1 and stays so, at
-    near_blocks `near` is a half.
+    Words. word_blocks: blocks stored for a word; a word in more blocks does not tell them apart. weighed_blocks: number
+    of blocks after which the weights of words are fixed. edges_looked_at: best blocks of a search whose borders are
+    read; across: weight for a block of words found across its border.
 
-    Bridges: coarsest_bridge: gists above this level stand for too much to be an end of a bridge.
+    Features of the lens, as its weights were fitted. latest_tokens: tell prose from code: up to prose_share of them
+    without a letter all is prose, from code_share on all is code. far_blocks: distance from which `far` is 1;
+    near_blocks: distance at which `near` is a half.
 
-    Reading: longest_row: gists of the same parent in a row that the model reads separately, as many as the shipped ones
-    were trained in; a longer row is read as a single gist.
+    Bridges. coarsest_bridge: coarser gists cover too much to be an end of a bridge.
+
+    Reading. longest_row: sibling gists in a row that the model reads separately, as many as in the training of the
+    shipped nets; a longer row is read as a single gist.
     """
 
     word_blocks: int = 2048
@@ -50,13 +52,15 @@ OPTIONS = EngineOptions()
 
 @dataclass(frozen=True, slots=True)
 class SearchOptions:
-    """meaning, words, similar: weights of the cosine and of similar words, each in standard deviations over the
-    lifetime's blocks, and of the share of the question's own words. by_meaning, by_score: blocks best by meaning alone
-    and by all evidence that are read sentence by sentence. found: best blocks of a question, beside
-    which their neighbours are opened to the ends of their sentences. reread: best
-    sentences of which the frozen model says how likely the question is after them; likelihood: what a nat of that
-    counts, 0 asks it nothing. longest, shortest: tokens of a sentence. first, last: the scores of what holds the first
-    and the last block found; what was not found lies below them by more than both thresholds.
+    """Constants of the search for a question.
+
+    meaning, similar: weights of the cosine and of similar words, both in standard deviations over the lifetime's
+    blocks; words: weight of the share of the question's own words. by_meaning, by_score: number of blocks, best by
+    meaning alone and by all evidence, that are read sentence by sentence. found: best blocks of a question; their
+    neighbours are opened too, to the ends of their sentences. reread: best sentences after which the frozen model
+    computes the question's likelihood; likelihood: weight of a nat of it, 0 for no such pass. longest, shortest: tokens
+    of a sentence. first, last: scores of the entries with the first and the last block found; anything not found scores
+    lower by more than both thresholds.
     """
 
     meaning: float = 1.0
@@ -74,7 +78,7 @@ class SearchOptions:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> SearchOptions:
-        """From a trace's header. Raises TraceError for names that are unknown here."""
+        """Return the options in a trace's header. Raises TraceError for unknown names."""
         known = {field.name for field in fields(cls)}
         if strange := sorted(set(values) - known):
             raise TraceError(
@@ -84,7 +88,7 @@ class SearchOptions:
         return cls(**values)
 
     def to_header(self) -> dict[str, Any]:
-        """As a trace's header has it."""
+        """Return the options as a trace's header holds them."""
         return asdict(self)
 
 
@@ -95,22 +99,24 @@ class PerfClock(Protocol):
 
 
 class ProgressCallback(Protocol):
-    """Told how far a long action is. Raising from it cancels the action, which then leaves nothing behind."""
+    """Called with the progress of a long action. An exception that it raises cancels the action, which leaves nothing
+    behind.
+    """
 
     def __call__(self, done: int, total: int, doing: str) -> None: ...
 
 
 class TextEncoder(Protocol):
-    """Texts as vectors of length 1; the product of two says how much the texts mean alike."""
+    """Encodes texts as unit vectors; the product of two is their similarity in meaning."""
 
     @property
     def name(self) -> str:
-        """Vectors of encoders with different names are never compared."""
+        """Name of the encoder; vectors of differently named encoders are never compared."""
         ...
 
     @property
     def dimension(self) -> int: ...
 
     def embed(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return (n, dimension), each row of length 1."""
+        """Return (n, dimension) vectors, each of length 1."""
         ...

@@ -1,8 +1,7 @@
-"""Public results of the focus engine: frozen values without tensors, cheap to import, safe to pass across threads.
+"""Public results of the focus engine: frozen values without tensors, cheap to import, safe to pass between threads.
 
-Units: positions and costs in tokens of the base model, scores in [-1, 1], durations in milliseconds, NLL in
-nats. A "node" is (level, index) in the gist tree: level 0 is a block of K tokens, level n stands for K^n
-blocks' worth.
+Units: positions and costs in tokens of the base model, scores in [-1, 1], durations in milliseconds, NLL in nats. A
+"node" is (level, index) in the gist tree: level 0 is a block of K tokens, a gist of level n covers K^n tokens.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ Reason = Literal[
 
 
 def with_sign(value: float) -> str:
-    """Return a score in words: two digits, always with its sign, and the minus that text has everywhere else."""
+    """Return a score as text: two decimals, always with a sign, and the typographic minus."""
     return f"{value:+.2f}".replace("-", "−")
 
 
@@ -51,17 +50,17 @@ def span_id(node: NodeRef) -> int:
 
 
 def parent_of(node: NodeRef, block_size: int) -> NodeRef:
-    """Return the gist above a node: of its block alone at level 0, of K siblings above."""
+    """Return the gist above a node: over one block at level 0, over K siblings at other levels."""
     return NodeRef(node.level + 1, node.index if node.level == 0 else node.index // block_size)
 
 
 def tail_start(lifetime: int, block_size: int, tail_blocks: int) -> int:
-    """Return where the immutable tail begins: `tail_blocks` whole blocks and the open block."""
+    """Return the first token of the immutable tail: `tail_blocks` whole blocks and the open block."""
     return max(0, lifetime - lifetime % block_size - tail_blocks * block_size)
 
 
 class Band(NamedTuple):
-    """One stretch of the level-of-detail map: lifetime tokens [start, end) shown at a level."""
+    """A stretch of the level-of-detail map: lifetime tokens [start, end) at a level."""
 
     start: int
     end: int
@@ -69,7 +68,7 @@ class Band(NamedTuple):
 
 
 def join_bands(entries: tuple[Band, ...]) -> tuple[Band, ...]:
-    """Bands in order that tile the lifetime, neighbours of the same level joined."""
+    """Return bands that tile the lifetime in order, with neighbours of the same level joined."""
     bands: list[Band] = []
     for entry in entries:
         if bands and bands[-1].level == entry.level:
@@ -81,7 +80,7 @@ def join_bands(entries: tuple[Band, ...]) -> tuple[Band, ...]:
 
 @dataclass(frozen=True, slots=True)
 class SpanSource:
-    """Lifetime tokens [start, end) came from a segment. `source` is the memory block's id, None for other text."""
+    """The source of lifetime tokens [start, end), a segment. source: the memory block's id, None for other text."""
 
     start: int
     end: int
@@ -92,9 +91,10 @@ class SpanSource:
 
 @dataclass(frozen=True, slots=True)
 class FoundBlock:
-    """A block that resembles the question. score: what ranks it; words: share of the question's words, by how rare
-    they are; meaning: cosine of the question and the sentence that stands in the block; similar: how much words like
-    the question's are there, in standard deviations above the mean block.
+    """A block that resembles the question.
+
+    score: ranks it. words: share of the question's words, by idf. meaning: cosine of the question and the sentence in
+    the block. similar: amount of similar words there, in standard deviations above the mean block.
     """
 
     block: int
@@ -108,7 +108,7 @@ class FoundBlock:
 class Findings:
     """Result of a search of the whole lifetime for a question.
 
-    blocks: best first. likelihood: that a block holds the answer; None where the text encoder is not calibrated.
+    blocks: best first. likelihood: that a block holds the answer; None if the text encoder is not calibrated.
     """
 
     blocks: tuple[FoundBlock, ...] = ()
@@ -117,7 +117,7 @@ class Findings:
 
 @dataclass(frozen=True, slots=True)
 class TokenSpan:
-    """Lifetime tokens from `start` on, each with its text: joined they read as the span does. sources tile the span."""
+    """Lifetime tokens from `start` on, each with its text; joined they are the span's text. sources tile the span."""
 
     start: int
     texts: tuple[str, ...]
@@ -130,10 +130,10 @@ class TokenSpan:
 
 @dataclass(frozen=True, slots=True)
 class SpanAbout:
-    """Metadata of a span's text, empty where nothing is known.
+    """Metadata of a span's text; empty fields are unknown.
 
-    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document that `path` names;
-    bridges: the keys (`path#section`) of spans that it is related to.
+    time: ISO 8601, when the text was written. trust: in [0, 1]. version: of the document at `path`. bridges: keys
+    (`path#section`) of related spans.
     """
 
     domain: str = ""
@@ -151,7 +151,7 @@ class SpanAbout:
 
     @classmethod
     def of(cls, data: Mapping[str, Any]) -> SpanAbout:
-        """From plain data, other names passed over. Raises ValueError for a trust outside [0, 1]."""
+        """Return the metadata in plain data, ignoring other names. Raises ValueError for a trust outside [0, 1]."""
         known = {
             attribute.name: data[attribute.name]
             for attribute in fields(cls)
@@ -168,7 +168,7 @@ class SpanAbout:
         return cls(**{**known, **texts})
 
     def plain(self) -> dict[str, Any]:
-        """Return only what is known."""
+        """Return the known fields as plain data."""
         return {name: value for name, value in asdict(self).items() if value not in (None, "", ())}
 
 
@@ -177,7 +177,7 @@ BLANK = SpanAbout()
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """A word on tokens [start, end): what lies under it is never forgotten by rule."""
+    """A word on tokens [start, end): no rule forgets their detail."""
 
     start: int
     end: int
@@ -188,7 +188,12 @@ class Tag:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One node's row; last: 0 where its detail never stood outside the tail; gain: None where never measured."""
+    """Usage of a node.
+
+    opened: expansions; dwell: refocuses with its detail in the window; last: lifetime length at its last use, 0 for
+    never; wanted: requests for its forgotten detail; measured: measurements; gain: their mean in nats a token, None
+    without any.
+    """
 
     opened: int = 0
     dwell: int = 0
@@ -200,7 +205,7 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class SpanProvenance:
-    """A span and what is known of it. recency: tokens of the lifetime that came after it."""
+    """A span and its metadata. recency: lifetime tokens after it."""
 
     span: SpanSource
     about: SpanAbout
@@ -209,10 +214,10 @@ class SpanProvenance:
 
 @dataclass(frozen=True, slots=True)
 class NodeProvenance:
-    """Storage record of a node.
+    """What is stored about a node.
 
-    provenance: 16 hex digits of its tokens' place, all their sources with their versions, and the version of the
-    encoder; spans: the first of them, of `span_count`; purged: tokens that are gone for good.
+    provenance: 16 hex digits of its place, all its sources with their versions, and the encoder's version. spans: the
+    first of `span_count`. purged: number of tokens gone for good.
     """
 
     provenance: str
@@ -229,8 +234,8 @@ class NodeProvenance:
 class ModelCard:
     """Model properties that must match before its files or checkpoints are used.
 
-    adapter: name and hash of the LoRA weights on it, empty when it is as it came. positions: the most that a context
-    may have, 0 where there is no limit.
+    adapter: name and hash of its LoRA weights, empty without an adapter. positions: most that a context may have, 0 for
+    no limit.
     """
 
     name: str
@@ -244,7 +249,7 @@ class ModelCard:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A text on its way into the lifetime. source: the id of the memory block it is, if any.
+    """A text to append to the lifetime. source: id of its memory block, if any.
 
     meta["label"], if present, is the name that a screen shows for it.
     """
@@ -261,7 +266,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class ScoreRow:
-    """The signed score of an entry; the parts add up to it (to rounding)."""
+    """The signed score of an entry; the parts add up to it (up to rounding)."""
 
     node: NodeRef
     start: int
@@ -272,8 +277,10 @@ class ScoreRow:
 
 @dataclass(frozen=True, slots=True)
 class InvalidationCost:
-    """Recomputation caused by a change: from window position `first` on so many positions, including all that are dirty
-    already; predicted milliseconds, 0 while nothing was measured.
+    """Recomputation caused by a change.
+
+    first: first window position to compute; positions: how many, including those already dirty; milliseconds:
+    predicted, 0 before the first measurement.
     """
 
     first: int
@@ -283,13 +290,12 @@ class InvalidationCost:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Action of the allocator on a single node, or its refusal, with the reason.
+    """An action of the allocator on a node, or its refusal, with the reason.
 
-    The node is always the parent: `expand` opens it into its children, `collapse` closes its children into
-    it. cost: change of the working context in tokens (negative refunds). rank: 1 is first in its queue of
-    `of` candidates, 0 when it was none. refinement: the pass of the refocus, from 1. score: mean of the
-    entries concerned. front: what the action makes dirty, known before it is taken; None for what was no
-    candidate.
+    The node is always the parent: `expand` opens it into its children, `collapse` closes its children into it. cost:
+    change of the working context in positions (negative refunds). rank: 1 is first in its queue of `of` candidates, 0
+    if it was no candidate. refinement: the pass of the refocus, from 1. score: mean of the entries concerned. front:
+    what the action makes dirty, known before it is taken; None if it was no candidate.
     """
 
     level: int
@@ -317,10 +323,10 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Refocus:
-    """One refocus: every score and every decision. `number` counts from 1; step: tokens decoded before it.
+    """A refocus: every score and every decision. number: from 1; step: tokens decoded before it.
 
-    dirty: positions whose keys and values must be computed anew. swap_rate: applied actions per entry
-    outside the tail. predicted_ms is known before, milliseconds after (both 0 under a fixed clock).
+    dirty: positions whose keys and values must be computed again. swap_rate: applied actions per entry outside the
+    tail. predicted_ms: for reading the new window; milliseconds: of the refocus itself (both 0 under a fixed clock).
     """
 
     number: int
@@ -347,11 +353,10 @@ class Refocus:
 
 @dataclass(frozen=True, slots=True)
 class StepRecord:
-    """A step: a refocus when due, then a decoded token.
+    """A step: a refocus if due, then a decoded token.
 
-    step counts decoded tokens from 1. nll: −log p of the token taken, in nats. dirty: positions computed in
-    this step. budget_utilization: used / window. finished: the token ended the answer. state_hash: what
-    replay compares.
+    step: decoded tokens, from 1. nll: −log p of the chosen token, in nats. dirty: positions computed in this step.
+    finished: the token ended the answer. state_hash: compared by a replay.
     """
 
     step: int
@@ -376,7 +381,7 @@ class StepRecord:
 class Keyframe:
     """The whole working context at a step, so that a trace can be shown from here without what came before.
 
-    entries: (level, index) in order of time; opened, closed: the cooldowns; state_hash: as a step has it.
+    entries: (level, index) in order of time. opened, closed: the cooldowns. state_hash: as in a step.
     """
 
     step: int
@@ -393,9 +398,8 @@ class Keyframe:
 class Measurement:
     """Counterfactual ΔNLL of an expand or collapse over a horizon of tokens, in nats a token.
 
-    gain = NLL of what follows with the gist − with the finer detail; positive means that the detail helps.
-    error: standard error over the horizon's tokens. saved: NLL without the span − with the gist; None in an earlier
-    trace.
+    gain: NLL of what follows with the gist − with the finer detail; positive if the detail helps. error: standard error
+    over the horizon's tokens. saved: NLL without the span − with the gist; None in traces of earlier versions.
     """
 
     node: NodeRef
@@ -412,8 +416,10 @@ class Measurement:
 
 @dataclass(frozen=True, slots=True)
 class BranchView:
-    """A branch of a run. at: the step at which it left its parent ("" for the first branch). steps: tokens decoded on
-    it from the beginning. text: what was decoded after it left. state_hash: after its last step.
+    """A branch of a run.
+
+    at: the step at which it left its parent ("" for the first branch). steps: tokens decoded on it from the beginning.
+    text: decoded after it left. state_hash: after its last step.
     """
 
     name: str
@@ -429,9 +435,9 @@ class BranchView:
 class BlockUtility:
     """Value of a memory block of the lifetime to an answer.
 
-    tokens: of the block. residency: share of it that stood as tokens, over the refocuses of the answer;
-    expansions: how often it came to stand so. gain: ΔNLL of its detail in nats a token of the answer, None
-    where nothing of it was measured; error: its standard error; measured: the share of the block behind it.
+    tokens: of the block. residency: share of it read as tokens, averaged over refocuses; expansions: how often it
+    became so. gain: ΔNLL of its detail in nats a token of the answer, None if none of it was measured; error: its
+    standard error; measured: the share of the block that was measured.
     """
 
     source: str

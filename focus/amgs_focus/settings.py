@@ -25,12 +25,13 @@ CHANGEABLE = (
     "unasked",
     "window",
 )
-"""What an operator may change while a lifetime is open: settings, and for a trial some constants of the run."""
+"""What an operator may change while a lifetime is open: settings, and some constants for experiments."""
 
 
 class RunConstants(BaseModel):
-    """Numbers of the engine's algorithms, as they were measured or as its specification gives them. No file of settings
-    holds them; a trace does, so that it is replayed with its own. Tokens are those of the base model.
+    """Constants of the engine's algorithms, from measurements or the specification.
+
+    No settings file holds them; a trace does, so that it is replayed with its own. Tokens are those of the base model.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
@@ -77,7 +78,7 @@ class RunConstants(BaseModel):
 
 
 class FocusSettings(RunConstants):
-    """Parameters of an engine run: its settings and, below them, its constants."""
+    """Parameters of a run: its settings and, inherited, its constants."""
 
     window: int = Field(default=512, gt=0, description="W_max: positions of the working context, sinks included.")
     cadence: int = Field(default=32, gt=0, description="Tokens decoded between two refocuses.")
@@ -106,7 +107,7 @@ class FocusSettings(RunConstants):
     seed: int = Field(default=0, ge=0, description="Random seed of sampling when the temperature is above 0.")
 
     def with_setting(self, key: str, value: str) -> FocusSettings:
-        """Return the same with a CHANGEABLE setting read from text. Raises SettingError, which says what is allowed."""
+        """Return the settings with a CHANGEABLE one parsed from text. Raises SettingError that says what is allowed."""
         if key not in CHANGEABLE:
             raise SettingError(
                 f"{key!r} cannot be changed while a lifetime is open.", way_out=f"These can: {', '.join(CHANGEABLE)}."
@@ -121,7 +122,7 @@ class FocusSettings(RunConstants):
 
 
 class ForgetRules(BaseModel):
-    """Rules for weak detail. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
+    """Rules for forgetting weak detail. Ages are in tokens of the lifetime, so that a plan depends on nothing else."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
 

@@ -1,5 +1,5 @@
-"""Views of the focus engine: the working context entry by entry, the reason for the state of every entry, and the data
-for a screen. Frozen values, cheap to import.
+"""Views of the focus engine: the working context entry by entry, the reasons behind every entry, and the data of a
+screen. Frozen values, cheap to import.
 
 Units as in `records`.
 """
@@ -26,15 +26,15 @@ from amgs_focus.records import (
 )
 
 LEAST_SHARE = 0.15
-"""Below this share of a question's words a block does not resemble it: so much is found in any text."""
+"""Share of a question's words below which a block does not resemble it: any text holds as many."""
 
 LEAST_LIKELY = 0.25
-"""Below this likelihood that some block tells what is asked, none resembles the question: it is said of one in ten
-questions in other words that were asked to set it (docs/results/focus.md).
+"""Likelihood that some block answers below which none resembles the question. One in ten of the reworded questions that
+set it falls below (docs/results/focus.md).
 """
 
 ACTION_SIGNS: Mapping[Action, str] = MappingProxyType({"expand": "▲", "collapse": "▽"})
-"""How an action that was applied is drawn."""
+"""Signs for applied actions."""
 
 REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
     {
@@ -51,7 +51,7 @@ REASON_LETTERS: Mapping[Reason, str] = MappingProxyType(
         "stale_gist": "g",
     }
 )
-"""One letter a reason for the action row of the map; an applied action is drawn by its kind instead."""
+"""A letter for each reason in the action row of the map; an applied action has the sign of its kind instead."""
 
 REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
     {
@@ -68,11 +68,11 @@ REASON_SENTENCES: Mapping[Reason, str] = MappingProxyType(
         "stale_gist": "its gist was computed by another version of the encoder",
     }
 )
-"""How each reason ends the sentence "not done: …", where a decision says nothing more exact."""
+"""How each reason ends the sentence "not done: …", if a decision has no detail of its own."""
 
 
 def nothing_alike(share: float | None, likelihood: float | None) -> bool:
-    """Return whether no block resembles the question, by the likelihood if any, else by the share of its words."""
+    """Return whether no block resembles the question, by the likelihood if given, else by the share of its words."""
     if likelihood is not None:
         return likelihood < LEAST_LIKELY
     return share is not None and share < LEAST_SHARE
@@ -80,12 +80,12 @@ def nothing_alike(share: float | None, likelihood: float | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EntryView:
-    """One entry of the working context as a screen draws it.
+    """An entry of the working context as a screen draws it.
 
-    cost: positions it takes. residency: refocuses at this level. last_action and reason: of the latest decision that
-    concerns it ("" before the first refocus). inherited: the score is that of the node it came from, handed down when
-    that was opened or closed, and no judgement of its own yet. cooldown: refocuses for which the opposite action stays
-    masked. delta_nll: latest measurement of it, None when there is none. source: the block most of it came from.
+    cost: positions it takes. residency: refocuses at this level. last_action, reason: of the latest decision that
+    concerns it ("" before the first refocus). inherited: the score is that of the node from which an action made the
+    entry, not yet one of its own. cooldown: refocuses for which the opposite action stays masked. delta_nll: its latest
+    measurement, None without one. source: the memory block that most of it came from.
     """
 
     position: int
@@ -118,13 +118,13 @@ class EntryView:
 
 @dataclass(frozen=True, slots=True)
 class EntryExplanation:
-    """Everything behind an entry: what it is, where it came from, what was decided and what would change that.
+    """Everything behind an entry: what it is, its sources, what was decided and what would change that.
 
-    keeping: where it came from, how it was used, whether it was forgotten. found: the block in it that resembles the
-    question most, of those that a search found; found_rank: its rank among them, from 1. unanswered: as FocusView's.
+    keeping: its provenance, usage and whether it was forgotten. found: the block in it that resembles the question
+    most, if a search found one; found_rank: its rank, from 1. unanswered: as in FocusView.
 
-    would: a sentence, what would make the opposite or the refused action apply. expand_cost and collapse_cost: change
-    in tokens, None where illegal. expand_ms: predicted time to recompute after expanding.
+    would: a sentence that says what would make the opposite or the refused action apply. expand_cost, collapse_cost:
+    change in positions, None where illegal. expand_ms: predicted time to recompute after expanding.
     """
 
     entry: EntryView
@@ -150,20 +150,18 @@ class EntryExplanation:
 
 @dataclass(frozen=True, slots=True)
 class FocusView:
-    """A snapshot of the whole engine for a screen: no tensors, nothing that changes.
+    """A snapshot of the whole engine for a screen: immutable, without tensors.
 
-    lifetime: tokens. step: decoded tokens. window: W_max; used: positions taken, sinks included. levels:
-    depth of the tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus
-    (0: the next step refocuses). dirty and predicted_ms: of the last refocus. history: bands after each of
-    the last 24 refocuses, oldest first. decisions: of the last refocus. text: what was decoded since the
-    question. question_share: share of the question's words, by how rare they are, in the block that holds most of
-    them; None while there is no question or none was looked for.
-    question_likelihood: that some block tells what is asked; None without a question, or where nothing calibrated
-    searched for its meaning. position: steps shown; head: steps known on this
-    branch (equal when live). unheld: pinned spans that stand coarser than they were pinned, for want of room.
-    full_read_every: the setting; rotates: whether the model's keys can be turned to other positions, without which
-    everything is read in full. texts: of each entry, of a gist how what it stands for begins. found: the blocks that
-    resemble the question, the best first.
+    lifetime: tokens. step: decoded tokens. window: W_max; used: positions taken, sinks included. levels: depth of the
+    tree (highest level with a node). next_refocus_in: tokens to decode before the next refocus (0: the next step
+    refocuses). dirty, predicted_ms: of the last refocus. history: bands after each of the last 24 refocuses, oldest
+    first. decisions: of the last refocus. text: decoded since the question. question_share: share of the question's
+    words, by idf, in the block that holds most of them; None without a question or a search for it.
+    question_likelihood: that some block answers it; None without a question or a calibrated search by meaning.
+    position: steps shown; head: steps known on this branch (equal when live). unheld: pinned nodes that are coarser
+    now, for want of room. full_read_every: the setting; rotates: whether the model's keys can be rotated, without which
+    everything is read in full. texts: of each entry, for a gist its beginning. found: the blocks that resemble the
+    question, best first.
     """
 
     model: str
@@ -208,14 +206,14 @@ class FocusView:
 
     @property
     def unanswered(self) -> bool:
-        """Return whether nothing resembles the question: in the whole lifetime, where it was searched by meaning too
-        and that is calibrated; else before the tail, by words.
+        """Whether nothing resembles the question: in the whole lifetime by a calibrated search by meaning, else before
+        the tail by words.
         """
         return nothing_alike(self.question_share, self.question_likelihood)
 
     @property
     def untrained(self) -> bool:
-        """Return whether a real model reads gists for which nothing was trained."""
+        """Whether a real model reads gists without a trained encoder."""
         return self.gist == "pointer" and not self.model.startswith("tiny")
 
     @property

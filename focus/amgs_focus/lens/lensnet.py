@@ -1,9 +1,9 @@
-"""LensNet: what each entry's detail is worth to what comes next, from features of the working context and its
-end. Lenses are saved and found by the base model that they were trained on.
+"""LensNet: predicts what each entry's detail is worth to the next tokens, from features of the working context and its
+end.
 
 MegaContext, "LensNet". Dual cross-attention: the end of the lifetime (tail gists, the last tokens, the question) reads
-the entries, then every entry reads the end. It is not causal: the question at the end decides about what stood long
-before it.
+the entries, then every entry reads the end. It is not causal: the question at the end decides about text long before
+it. Nets are saved, and found, by the base model that they were trained on.
 """
 
 from __future__ import annotations
@@ -40,17 +40,21 @@ NAMES = (
     "far_code",
     "near_code",
 )
-"""open: it is tokens now; asked: there is a question. question_…: words by idf that the best block of the span holds,
-the same against the best entry's, and cosine of mean embeddings. The others are 0 while there is a question: level,
-width (blocks, log); far and near grow with the distance to the cursor and fall with it, shared out by how much of the
-last tokens is prose and how much is code, where opposite blocks help."""
+"""open: the entry is tokens now. asked: there is a question. question_words: share of its words, by idf, in the best
+block of the span; question_best: the same relative to the best entry; question_meaning: cosine of mean embeddings, in
+[0, 1].
+
+The others are 0 while there is a question. level; width: log of the blocks covered. far_… grows and near_… falls with
+the distance to the cursor, weighted by how much of the last tokens is prose and how much code: near and far blocks help
+them differently.
+"""
 
 
 class LensFeatures:
-    """Features of the entries of a lifetime's contexts.
+    """Computes the features of the entries of a lifetime's contexts.
 
-    A feature is a plain number with a name that an operator can be shown, computed from the tokens and the layout; none
-    costs more than the window does. What did not help on texts that a lens had not seen was left out:
+    A feature is a named number that can be shown to an operator, computed from the tokens and the layout at a cost that
+    does not exceed the window's. Features that did not help on texts unseen in training were left out:
     benchmarks/notebooks/negative-results.md.
     """
 
@@ -60,7 +64,7 @@ class LensFeatures:
         self._symbols: dict[int, bool] = {}
 
     def of(self, view: LensView) -> Values:
-        """Return (entries, len(NAMES)), each roughly in [0, 1]."""
+        """Return (entries, len(NAMES)) features, each roughly in [0, 1]."""
         context, tree = view.context, self.tree
         self._index.sync()
         entries = context.entries()
@@ -68,8 +72,8 @@ class LensFeatures:
         words, meaning = self._resemblance(view.question, entries)
         settled = np.array([entry.end <= context.tail_start for entry in entries], bool)
         best = words[settled].max(initial=0.0)
-        # a question decides by itself: what it asks for is wanted wherever it stands, and below a coarse gist too,
-        # whose opening helps nothing yet
+        # a question decides alone: what it asks for is wanted anywhere, even below a coarse gist,
+        # whose opening alone does not help
         weight = float(not view.question)
         columns = {
             "level": weight * np.array([entry.level for entry in entries], np.float64) / 3,
@@ -88,7 +92,7 @@ class LensFeatures:
         return np.stack([columns[name] for name in NAMES], axis=1)
 
     def _resemblance(self, tokens: Sequence[int], entries: Sequence[Entry]) -> tuple[Values, Values]:
-        """Return (entries,) words in common and likeness of meaning, both 0 for no tokens."""
+        """Return (entries,) the share of common words and (entries,) the similarity of meaning; 0 without tokens."""
         if not tokens:
             return np.zeros(len(entries)), np.zeros(len(entries))
         nodes = [entry.node for entry in entries]
@@ -96,7 +100,7 @@ class LensFeatures:
         return self._index.lexical(query, nodes), (1 + self._index.similarity(query, nodes)) / 2
 
     def _share_of_code(self, until: int) -> float:
-        """Return how far the last tokens before a token are code, by how many of them have no letter."""
+        """Return in [0, 1] how much of the last tokens is code, by the share of them without a letter."""
         tree = self.tree
         tokens = tree.tokens(max(0, until - OPTIONS.latest_tokens), until).tolist()
         for token in set(tokens) - self._symbols.keys():
@@ -105,15 +109,15 @@ class LensFeatures:
         return min(1.0, max(0.0, (share - OPTIONS.prose_share) / (OPTIONS.code_share - OPTIONS.prose_share)))
 
 
-LATEST = 5  # gists of level 1 that the end consists of
-RECENT = 32  # last tokens beside them
+LATEST = 5  # level-1 gists in the end
+RECENT = 32  # last tokens in the end
 ASKED = 48  # last tokens of the question
-KINDS = 3  # of rows of the end: tail gist, recent token, token of the question
+KINDS = 3  # kinds of rows of the end: tail gist, recent token, token of the question
 
 
 @dataclass(frozen=True, slots=True)
 class LensShape:
-    """Everything that fixes a net's weights. width: of the embeddings; hidden: d_lens; features: by name."""
+    """What fixes the shape of a net's weights. width: of the embeddings; hidden: d_lens; features: their names."""
 
     width: int
     hidden: int = 128
@@ -124,9 +128,9 @@ class LensShape:
 
 @dataclass(frozen=True, slots=True)
 class LensInput:
-    """Input of a net. N: entries, K: rows of the end.
+    """Input of a net with N entries and K rows of the end.
 
-    rows (N, d): each entry's gist, for an open block that of the block; features (N, F); end (K, d); kinds (K,).
+    rows (N, d): each entry's gist, for a block the gist of the block; features (N, F); end (K, d); kinds (K,).
     """
 
     rows: torch.Tensor
@@ -136,7 +140,7 @@ class LensInput:
 
 
 class CrossAttention(nn.Module):
-    """Multi-head attention of some rows to others, with norms in front and what was read added on."""
+    """Multi-head attention of one set of rows to another, pre-norm, with a residual connection."""
 
     def __init__(self, hidden: int, heads: int) -> None:
         super().__init__()
@@ -147,7 +151,7 @@ class CrossAttention(nn.Module):
         self.output = nn.Linear(hidden, hidden, bias=False)
 
     def forward(self, queries: torch.Tensor, keys: torch.Tensor) -> torch.Tensor:
-        """Return (m, h), (n, h) -> (m, h)."""
+        """Return (m, h) for queries (m, h) and keys (n, h)."""
         count, width = queries.shape
         q = self.query(self.query_norm(queries)).view(count, self.heads, -1).transpose(0, 1)
         k, v = self.key_value(self.key_norm(keys)).view(len(keys), 2, self.heads, -1).permute(1, 2, 0, 3)
@@ -169,7 +173,7 @@ class DualAttention(nn.Module):
         )
 
     def forward(self, entries: torch.Tensor, end: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return (N, h), (K, h) -> the same; an end of no rows is neither read nor written."""
+        """Return the updated entries (N, h) and end (K, h); an empty end is skipped."""
         if len(end):
             end = self.gather(end, entries)
             entries = self.spread(entries, end)
@@ -177,7 +181,7 @@ class DualAttention(nn.Module):
 
 
 class LensNet(nn.Module):
-    """Predicts an entry's worth: a sum of a number for each feature and a number for what attention found."""
+    """Predicts an entry's worth: a linear term for each feature plus a term from attention."""
 
     def __init__(self, shape: LensShape) -> None:
         super().__init__()
@@ -195,7 +199,7 @@ class LensNet(nn.Module):
         nn.init.zeros_(self.head.bias)
 
     def forward(self, lens_input: LensInput) -> torch.Tensor:
-        """-> (N, 1 + F): what attention adds to each entry's worth, then what each feature adds."""
+        """Return (N, 1 + F): the term from attention, then the term of each feature."""
         features, tail = lens_input.features, lens_input.end
         entries = self.read_rows(self.row_norm(lens_input.rows)) + self.read_features(features)
         end = self.read_end(self.row_norm(tail)) + self.kind(lens_input.kinds)
@@ -206,14 +210,14 @@ class LensNet(nn.Module):
 
 
 class LensReader:
-    """Makes a net's input of a view; keeps what one lifetime's views share."""
+    """Builds a net's input from a view; caches what views of one lifetime share."""
 
     def __init__(self) -> None:
         self._features: LensFeatures | None = None
-        self.question_words: Values | None = None  # (entries,) of the view read last
+        self.question_words: Values | None = None  # (entries,) of the last view
 
     def read(self, view: LensView) -> LensInput:
-        """Return the input of a view with at least one entry."""
+        """Return the input for a view with at least one entry."""
         context, tree = view.context, view.tree
         until = context.lifetime
         if self._features is None or self._features.tree is not tree:
@@ -231,7 +235,7 @@ class LensReader:
 
 
 class LensNetScorer:
-    """A trained net as a FocusScorer. version: CRC-32 of its weights, as GistNet's."""
+    """A trained net as a FocusScorer. version: CRC-32 of its weights and floors."""
 
     def __init__(self, net: LensNet, *, name: str, version: int, floors: SpreadFloors | None = None) -> None:
         self.floors = floors or SpreadFloors()
@@ -241,7 +245,7 @@ class LensNetScorer:
         self._reader = LensReader()
 
     def score(self, view: LensView) -> Scores:
-        """Return signed scores, a part for attention and a part for each feature."""
+        """Return signed scores with a part for attention and one for each feature."""
         return scores_of(view, self._name_summands(view), self.floors, self._reader.question_words)
 
     def _name_summands(self, view: LensView) -> dict[str, Values]:
@@ -249,10 +253,10 @@ class LensNetScorer:
         return {name: summands[:, at] for at, name in enumerate(("attention", *self.net.shape.features))}
 
     def _summands(self, view: LensView) -> Values:
-        """Return (entries, 1 + F)."""
+        """Return (entries, 1 + F) terms of the worths."""
         if not view.context.entries():
             return np.zeros((0, 1 + len(self.net.shape.features)))
-        device = view.tree.model.embed(torch.tensor([0])).device  # the net goes where the model is
+        device = view.tree.model.embed(torch.tensor([0])).device  # run the net on the model's device
         lens_input = self._reader.read(view)
         lens_input = LensInput(
             *(part.to(device) for part in (lens_input.rows, lens_input.features, lens_input.end, lens_input.kinds))
@@ -263,8 +267,10 @@ class LensNetScorer:
 
 
 def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
-    """Return (k, d), k <= 1 + LATEST: the gists that condition the net in a lifetime that ends with a token,
-    the latest node of the highest level first, then the last of level 1, oldest to newest; (0, d) while there is none.
+    """Return (k, d), k <= 1 + LATEST: the gists that condition the net at lifetime length `until`.
+
+    The latest node of the highest level comes first, then the last level-1 gists from oldest to newest; (0, d) if there
+    are none.
     """
     pieces = [torch.zeros(0, tree.model.card.width)]
     size = tree.block_size
@@ -278,7 +284,7 @@ def _tail_gists(tree: LifetimeTree, until: int) -> torch.Tensor:
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
-    """Return (N, d): each entry's gist; a block's own at level 0, and 0 for the open block."""
+    """Return (N, d): each entry's gist; for a block its own level-1 gist, 0 for the open block."""
     rows = torch.zeros(len(context.entries()), tree.model.card.width)
     by_level: dict[int, list[tuple[int, int]]] = {}
     for place, entry in enumerate(context.entries()):
@@ -300,7 +306,7 @@ def _rows(context: WorkingContext, tree: LifetimeTree) -> torch.Tensor:
 FORMAT = "amgs-lensnet-1"
 FLOORS = "floors"
 NAMED = ("attention", "search")
-"""What the setting may name; all else is a path."""
+"""Names that the setting accepts; anything else is a path."""
 _OTHERWISE = "Restore the file, or set focus.lens to search."
 _ANOTHER = "Choose a checkpoint for this model, train a net, or set focus.lens to search."
 
@@ -308,7 +314,7 @@ _ANOTHER = "Choose a checkpoint for this model, train a net, or set focus.lens t
 def save_net(
     path: Path, net: LensNet, *, model: BaseModel, gist: str, training: Mapping[str, str] | None = None
 ) -> None:
-    """Save a net, in half precision."""
+    """Write a net to a file, in half precision."""
     weights = {
         f"net.{name}": value.detach().to("cpu", torch.float16).contiguous() for name, value in net.state_dict().items()
     }
@@ -318,10 +324,9 @@ def save_net(
 
 
 def load_checkpoint(path: Path, model: BaseModel) -> LensNetScorer:
-    """Read what `save_net` wrote, for this model. The version is the CRC-32 of the weights and the floors.
+    """Return the scorer that `save_net` wrote for this model. Its version is the CRC-32 of the weights and the floors.
 
-    Raises CheckpointError when the file is missing, damaged, was trained on another model, or for features that
-    this version does not compute.
+    Raises CheckpointError when the file is missing, damaged, or was trained on another model or other features.
     """
     checkpoint = checkpoint_file.read(path, "lens checkpoint", _OTHERWISE)
     try:
@@ -341,7 +346,7 @@ def load_checkpoint(path: Path, model: BaseModel) -> LensNetScorer:
         raise CheckpointError(
             f"The weights in {path.name} do not fit the shape it declares.", way_out=_OTHERWISE
         ) from error
-    stored = checkpoint.weights.get(FLOORS)  # a file from before they were written has the ones of always
+    stored = checkpoint.weights.get(FLOORS)  # older files have no floors: use the defaults
     floors = SpreadFloors() if stored is None else SpreadFloors(*stored.tolist())
     return LensNetScorer(net, name=path.stem, version=checkpoint.version, floors=floors)
 
@@ -349,10 +354,11 @@ def load_checkpoint(path: Path, model: BaseModel) -> LensNetScorer:
 def find_scorer(model: BaseModel, lens: str = "attention", own: Path | None = None) -> FocusScorer:
     """Return the scorer that the setting `lens` names.
 
-    `attention`: the LensNet that was trained on this model (known by the model's embeddings), else `search`. `search`:
-    likeness to the question and the last tokens. Anything else: the path of a checkpoint.
+    `attention`: the LensNet trained on this model (recognised by its embeddings), else `search`. `search`: similarity
+    to the question and the last tokens. Anything else: the path of a checkpoint.
 
-    own: a folder of checkpoints, which come before those that ship. Raises CheckpointError as `load_checkpoint` does.
+    own: a folder of checkpoints, which take precedence over those that ship. Raises CheckpointError as
+    `load_checkpoint` does.
     """
     if lens not in NAMED:
         return load_checkpoint(Path(lens).expanduser(), model)

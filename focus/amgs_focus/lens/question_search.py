@@ -1,10 +1,9 @@
-"""Search a lifetime for the blocks that a question is about, by meaning, by its words and by similar words: once
-per question.
+"""Search a lifetime for the blocks that a question is about, by meaning, words and similar words; once per question.
 
-Every block is ranked by its own vector, by the index of words and by how rare its matches of similar words are. The
-best are then read sentence by sentence, as a sentence has a single meaning and a block of 32 tokens cuts through
-several; the blocks that a sentence stands in are found together, so that what lies across an edge is seen whole. The
-frozen model itself says of the first of them how likely the question is after each.
+Every block is ranked by its own vector, by the index of words, and by how rare its matches of similar words are. The
+best are then scored sentence by sentence, because a sentence has one meaning and a block of 32 tokens cuts through
+several; all blocks of a sentence are found together, so that nothing is cut at a border. For the best sentences the
+frozen model itself computes how likely the question is after each.
 """
 
 from __future__ import annotations
@@ -29,11 +28,11 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 from amgs_focus.tree.span_index import SpanIndex
 from amgs_focus.window.working_context import Scores, aggregate
 
-SHARED = 2  # directions that all embeddings share, taken out
-SAMPLE = 8192  # embeddings that mean and directions are taken from
-ROUNDS = 16  # of the orthogonal iteration that finds the directions
-PIECE = 8192  # embeddings, and blocks, at a time
-TOP = 255  # the level of a cosine of 1; 0 and less is 0
+SHARED = 2  # directions common to all embeddings, which are removed
+SAMPLE = 8192  # embeddings from which mean and directions are computed
+ROUNDS = 16  # rounds of the orthogonal iteration that finds the directions
+PIECE = 8192  # embeddings, or blocks, computed at a time
+TOP = 255  # level of a cosine of 1; a cosine of 0 or less has level 0
 
 Values = NDArray[np.float64]
 Levels = NDArray[np.uint8]
@@ -41,9 +40,9 @@ Rows = NDArray[np.float32]
 
 
 class SimilarWords:
-    """Cosines of a model's input embeddings, less their mean and the directions that all of them share.
+    """Cosines of a model's input embeddings, less their mean and the directions common to all of them.
 
-    Mu and Viswanath, "All-but-the-Top" (ICLR 2018): without them most pairs of words look alike.
+    Mu and Viswanath, "All-but-the-Top" (ICLR 2018): without this most pairs of words look alike.
     """
 
     def __init__(self, model: BaseModel) -> None:
@@ -55,7 +54,10 @@ class SimilarWords:
         self._worded = np.full(vocabulary, -1, np.int8)
 
     def match(self, words: Sequence[Sequence[int]], weights: Values, tree: LifetimeTree, blocks: int) -> WordMatches:
-        """Return how well each word is matched in the first blocks. words: each as its tokens. weights: (words,)."""
+        """Return how well each word is matched in the first blocks.
+
+        words: the tokens of each word. weights: (words,).
+        """
         means = [self._embed_tokens(torch.tensor(list(word))).mean(axis=0) for word in words]
         asked = self._unit(np.stack(means))
         levels = np.zeros((self._model.card.vocabulary, len(words)), np.uint8)
@@ -66,7 +68,7 @@ class SimilarWords:
         return WordMatches(self, levels, weights, tree, blocks)
 
     def are_words(self, tokens: NDArray[np.uint32]) -> NDArray[np.bool_]:
-        """Return whether each token begins with a letter or a digit, and is more than that alone."""
+        """Return whether each token begins with a letter or digit and is longer than one character."""
         for token in np.unique(tokens[self._worded[tokens] < 0]).tolist():
             text = self._model.decode([token]).strip()
             self._worded[token] = len(text) > 1 and text[0].isalnum()
@@ -79,7 +81,7 @@ class SimilarWords:
         return rows
 
     def _unit(self, rows: Rows) -> Rows:
-        """Return (n, d) -> (n, d), each of length 1."""
+        """Return (n, d) centred rows without the common directions, each of length 1."""
         centred = rows - self._mean
         rest = centred - (centred @ self._shared) @ self._shared.T
         unit: Rows = rest / np.maximum(np.linalg.norm(rest, axis=1, keepdims=True), 1e-9)
@@ -87,14 +89,14 @@ class SimilarWords:
 
 
 class WordMatches:
-    """The matches of a question's words in the blocks of a lifetime, and what they are worth.
+    """Matches of a question's words in the blocks of a lifetime, and their worth.
 
-    blocks: (blocks,) of each block or the windows of its length that reach into it by half, in standard deviations
-    above the mean block.
+    blocks: (blocks,) the worth of each block, or of the window of its length shifted by half a block, whichever is
+    greater, in standard deviations above the mean block.
 
-    Two words are alike as far as the frozen model's own input embeddings say so. How much a match is worth is counted,
-    not set: minus the logarithm of the share of the lifetime's windows in which the word is matched at least so well.
-    So an exact match of a rare word counts most, and a faint match that any passage has counts nothing.
+    Words are alike as far as the frozen model's input embeddings are. The worth of a match is counted, not set: minus
+    the logarithm of the share of the lifetime's windows in which the word is matched at least as well. So an exact
+    match of a rare word counts most, and a faint match found in any passage counts nothing.
     """
 
     def __init__(self, words: SimilarWords, levels: Levels, weights: Values, tree: LifetimeTree, blocks: int) -> None:
@@ -111,12 +113,12 @@ class WordMatches:
         self.blocks: Values = (worth - self._mean) / self._spread
 
     def span(self, start: int, end: int) -> float:
-        """Return the same of tokens [start, end)."""
+        """Return the worth of tokens [start, end), in the units of `blocks`."""
         best = self._read(start, end).max(axis=0, initial=0)
         return (float(self._sum_levels(best[None])[0]) - self._mean) / self._spread
 
     def _halves(self, blocks: int) -> Levels:
-        """Return (2 blocks, words) the best match in each half block."""
+        """Return (2 · blocks, words) the level of the best match in each half block."""
         size = self._tree.block_size
         levels = np.zeros((2 * blocks, self._levels.shape[1]), np.uint8)
         for first in range(0, blocks, PIECE):
@@ -127,13 +129,13 @@ class WordMatches:
         return levels
 
     def _read(self, start: int, end: int) -> Levels:
-        """Return (tokens, words) how well each token matches each word; 0 for what is no word."""
+        """Return (tokens, words) the level at which each token matches each word; 0 for tokens that are no words."""
         tokens = self._tree.tokens(start, end)
         levels: Levels = self._levels[tokens] * self._words.are_words(tokens)[:, None]
         return levels
 
     def _sum_levels(self, levels: Levels) -> Values:
-        """Return (n, words) -> (n,)"""
+        """Return (n,) the summed worth of levels (n, words)."""
         total = np.zeros(len(levels))
         for worth, column in zip(self._worth, levels.T, strict=True):
             total += worth[column]
@@ -141,7 +143,7 @@ class WordMatches:
 
 
 def words_of(model: BaseModel, text: str) -> list[list[int]]:
-    """Return the words of a text, each by its tokens, as they would stand within a sentence."""
+    """Return the words of a text as lists of tokens, encoded as within a sentence."""
     words: list[list[int]] = []
     inside = False
     for token in model.encode(f" {text}"):
@@ -156,7 +158,7 @@ def words_of(model: BaseModel, text: str) -> list[list[int]]:
 
 
 def _directions(rows: Rows) -> Rows:
-    """Return (n, d) -> (d, SHARED): the orthonormal directions in which the rows vary most."""
+    """Return (d, SHARED): the orthonormal directions in which rows (n, d) vary most."""
     directions = np.random.Generator(np.random.PCG64(0)).standard_normal((rows.shape[1], SHARED)).astype(np.float32)
     for _ in range(ROUNDS):
         directions, _ = np.linalg.qr(rows.T @ (rows @ directions))
@@ -170,10 +172,10 @@ _DEFAULT = SearchOptions()
 
 @dataclass(frozen=True, slots=True)
 class QuestionCalibration:
-    """A logistic regression of "some block tells what is asked" for a text encoder.
+    """A logistic regression, for a text encoder, of whether some block answers the question.
 
-    meaning: weight of the greatest cosine among the sentences in the blocks nearest by meaning; blocks: of the binary
-    logarithm of the blocks searched, as the best of many is better by chance.
+    base: intercept. meaning: weight of the greatest cosine among the sentences in the blocks nearest by meaning.
+    blocks: weight of the binary logarithm of the blocks searched, as the best of many is better by chance.
     """
 
     base: float
@@ -181,7 +183,7 @@ class QuestionCalibration:
     blocks: float
 
     def likelihood(self, cosine: float, blocks: int) -> float:
-        """In [0, 1], by the greatest cosine."""
+        """Return the likelihood in [0, 1] for the greatest cosine among so many blocks."""
         odds = self.base + self.meaning * cosine + self.blocks * math.log2(max(1, blocks))
         return 1 / (1 + math.exp(-odds))
 
@@ -190,7 +192,7 @@ CALIBRATED: Mapping[str, QuestionCalibration] = {"all-MiniLM-L6-v2": QuestionCal
 
 
 class QuestionSearch:
-    """Searches the lifetimes of a runtime with a text encoder."""
+    """Searches a runtime's lifetimes with a text encoder."""
 
     def __init__(self, encoder: TextEncoder, options: SearchOptions | None = None) -> None:
         self.encoder = encoder
@@ -199,13 +201,11 @@ class QuestionSearch:
         self._similar: SimilarWords | None = None
 
     def sync(self, tree: LifetimeTree, progress: ProgressCallback | None = None) -> None:
-        """Encode the blocks that came since."""
+        """Encode the blocks that have no vector yet."""
         tree.vectors.sync(tree, self.encoder, progress)
 
     def find(self, tree: LifetimeTree, question: str, end: int) -> Findings:
-        """Return what resembles the question among the whole blocks of tokens [0, end). Forgotten ones are passed
-        over.
-        """
+        """Return the whole blocks in tokens [0, end) that resemble the question; forgotten blocks are skipped."""
         key = tree.digest(), question, end, tree.catalogue.sealed, self.options, self.encoder.name
         findings = value_of(tree.model, key, lambda: self._search(tree, question, end))
         assert isinstance(findings, Findings)
@@ -247,7 +247,7 @@ class QuestionSearch:
                     hits[candidate.block] = replace(candidate, score=score)
         ranked = sorted(hits.values(), key=lambda candidate: (-candidate.score, -candidate.block))
         chosen = {hit.block: hit for hit in ranked[: options.found]}
-        for hit in tuple(chosen.values()):  # and its neighbours, as far as its sentences reach
+        for hit in tuple(chosen.values()):  # add its neighbours as far as its sentences reach
             edges = [edge for span in sentences(tree, hit.block, end, options) for edge in span]
             for at in _blocks_of(min(edges), max(edges), tree.block_size) if edges else ():
                 if at < blocks and open_[at] and at not in chosen:
@@ -270,9 +270,7 @@ class QuestionSearch:
     def _reread(
         self, model: BaseModel, question: str, read: Sequence[tuple[float, str, list[FoundBlock]]]
     ) -> Iterator[tuple[float, list[FoundBlock]]]:
-        """Yield scores with what the model says of the best sentences, which stay before all others, and their
-        blocks.
-        """
+        """Yield each sentence's score and blocks, best first; the best scores include the question's likelihood."""
         options = self.options
         ordered = sorted(read, key=lambda passage: -passage[0])
         best = ordered[: options.reread] if options.likelihood else []
@@ -287,7 +285,7 @@ class QuestionSearch:
         return options.meaning * meaning + options.words * words + options.similar * similar
 
     def _update_index(self, tree: LifetimeTree) -> SpanIndex:
-        """Return the index of the lifetime's words as it is now."""
+        """Return the up-to-date index of the lifetime's words."""
         if self._index is None or self._index.tree is not tree:
             self._index = SpanIndex(tree)
             self._similar = value_of(tree.model, SimilarWords, lambda: SimilarWords(tree.model))
@@ -295,7 +293,7 @@ class QuestionSearch:
         return self._index
 
     def _matches(self, tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> WordMatches | None:
-        """Return words like the question's, the rare ones of these counting most; None where there are none."""
+        """Return the matches of words similar to the question's, weighted by rarity; None without words."""
         words = words_of(tree.model, question) if self.options.similar else []
         if not words or self._similar is None:
             return None
@@ -304,7 +302,7 @@ class QuestionSearch:
 
     @staticmethod
     def _words(tree: LifetimeTree, index: SpanIndex, question: str, blocks: int) -> Values:
-        """Return (blocks,) share of the question's words in each."""
+        """Return (blocks,) the share of the question's words in each block."""
         tokens = tree.model.encode(question)
         holders, shares = index.search(index.query(tokens, [1.0] * len(tokens)))
         word_shares = np.zeros(blocks)
@@ -314,7 +312,7 @@ class QuestionSearch:
 
 
 def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions = _DEFAULT) -> list[tuple[int, int]]:
-    """Return tokens [start, stop) of each sentence that stands in a block, as far as the tokens around it tell."""
+    """Return tokens [start, stop) of each sentence that overlaps a block, found in the tokens around the block."""
     size = tree.block_size
     low, high = max(0, block * size - options.longest), min(end, (block + 1) * size + options.longest)
     pieces = [tree.model.decode([token]) for token in tree.tokens(low, high).tolist()]
@@ -335,8 +333,9 @@ def sentences(tree: LifetimeTree, block: int, end: int, options: SearchOptions =
 
 
 def _telling(tree: LifetimeTree) -> list[tuple[int, int]]:
-    """Return where text stands that can answer: no question, and no heading that only a frame put over what has
-    names.
+    """Return the spans [start, end) that can answer a question.
+
+    Questions are left out. Where any memory span has a name, so are memory spans without one: a frame's headings.
     """
     spans = [span for span in tree.spans() if span.kind != "question"]
     is_named = any(span.kind == "memory" and (span.source or span.label) for span in spans)
@@ -348,12 +347,12 @@ def _telling(tree: LifetimeTree) -> list[tuple[int, int]]:
 
 
 def _blocks_of(low: int, high: int, size: int) -> range:
-    """Return the blocks that hold some of tokens [low, high)."""
+    """Return the blocks that overlap tokens [low, high)."""
     return range(low // size, -(-high // size))
 
 
 def _best(scores: Values, allowed: NDArray[np.bool_], most: int) -> NDArray[np.int64]:
-    """Return the blocks with the greatest scores; of equals the latest."""
+    """Return the allowed blocks with the greatest scores; of equal ones the latest."""
     at = np.flatnonzero(allowed)
     chosen: NDArray[np.int64] = at[np.lexsort((-at, -scores[at]))[:most]]
     return chosen
@@ -368,7 +367,7 @@ def _open(tree: LifetimeTree, blocks: int) -> NDArray[np.bool_]:
     return shown
 
 
-BATCH = 16  # passages read at a time, neighbours in length together
+BATCH = 16  # passages read at a time, of similar length
 ASK = "Write a question that this text answers:\n"
 
 
@@ -385,11 +384,11 @@ def question_likelihoods(model: BaseModel, passages: Sequence[str], question: st
 
 
 def _batch(model: BaseModel, rows: Sequence[Sequence[int]], asked: int) -> list[float]:
-    """Return the log-likelihood of the last `asked` tokens of every row."""
+    """Return the log-likelihood of the last `asked` tokens of each row."""
     longest = max(len(row) for row in rows)
     ids = torch.tensor(
         [[*row, *[0] * (longest - len(row))] for row in rows]
-    )  # a causal model sees nothing of what fills
+    )  # padding comes last, where a causal model does not see it
     with torch.no_grad():
         hidden = model.forward(model.embed(ids))
         states = [hidden[at, len(row) - asked - 1 : len(row) - 1] for at, row in enumerate(rows)]
@@ -401,7 +400,10 @@ def _batch(model: BaseModel, rows: Sequence[Sequence[int]], asked: int) -> list[
 
 
 class QuestionScorer:
-    """Adds a part `question`; goes by the name and version of the scorer inside, as findings belong to the state."""
+    """Adds a part `question` to another scorer's scores, from the blocks that a search found.
+
+    It has the name and version of the inner scorer, because findings belong to the state.
+    """
 
     def __init__(self, inner: FocusScorer, options: SearchOptions) -> None:
         self.inner = inner
@@ -425,12 +427,12 @@ class QuestionScorer:
         wanted = np.minimum(values, 0.0)
         size, step = view.tree.block_size, (self._first - self._last) / len(blocks)
         inside: dict[NodeRef, float] = {}
-        for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score stands
+        for rank in range(len(blocks) - 1, -1, -1):  # the best last, so that its score is kept
             place = view.context.covering(blocks[rank].block * size)
             if place is not None and entries[place].end <= view.context.tail_start:
                 wanted[place] = self._first - step * rank
                 if entries[place].level > 1:
                     inside[NodeRef(1, blocks[rank].block)] = self._first - step * rank
-        # Not what it had and the difference: that leaves a last bit, another on each processor, where the score is 0.
+        # Set the total instead of adding a difference, whose rounding near 0 varies between processors.
         total = np.repeat(np.clip(wanted, -1.0, 1.0), [entry.cost for entry in entries])
         return replace(scores, values=total, parts={**scores.parts, "question": total - scores.values}, inside=inside)

@@ -1,9 +1,9 @@
-"""Signed focus scores: which entries deserve more detail, which less, and what each score consists of.
+"""Signed focus scores: which entries deserve more detail, which less, and the parts of each score.
 
-MegaContext, "LensNet" and "Granularity & bridges". What a scorer sees and what it gives; the LensNet and the baseline,
-which need no training, are interchangeable behind `FocusScorer`. A scorer around another lets bridges between spans
-work: what belongs to something that the window wants is wanted a little itself. Where the lifetime has no bridges, or
-nothing is wanted, its scores are the other's.
+MegaContext, "LensNet" and "Granularity & bridges". This module defines a scorer's input and output; the LensNet and the
+baseline, which needs no training, are interchangeable behind `FocusScorer`. A wrapping scorer applies bridges between
+spans: text linked to something that the window wants is wanted a little too. Without bridges, or when nothing is
+wanted, it changes no score.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from amgs_focus.window.working_context import Entry, Scores, Values, WorkingCont
 class LensView:
     """Input of a scorer.
 
-    question: token ids of the question alone, () when there is none; findings: of a search of the lifetime for it, None
-    without a search.
+    question: token ids of the question alone, () without one. findings: result of a search for it, None without a
+    search.
     """
 
     context: WorkingContext
@@ -37,25 +37,25 @@ class LensView:
 
 
 class FocusScorer(Protocol):
-    """Gives signed focus scores; the LensNet and the baseline are interchangeable behind it."""
+    """Gives signed focus scores."""
 
     @property
     def name(self) -> str: ...
 
     @property
     def version(self) -> int:
-        """Changes whenever the same view would get other scores; 0 where there are no weights."""
+        """A number that changes whenever the same view would get other scores; 0 for a scorer without weights."""
         ...
 
     def score(self, view: LensView) -> Scores: ...
 
 
 def scale_parts(parts: dict[str, Values], settled: NDArray[np.bool_], floor: float) -> dict[str, Values]:
-    """Named summands, each (entries,), as parts of a score in (-1, 1).
+    """Return named summands, each (entries,), scaled to the parts of a score in (-1, 1).
 
-    The sum is centred on the settled entries' median, scaled on each side by that side's own spread (at least
-    `floor`, so that noise asks for nothing) and squashed; the parts keep their shares. About half of the entries
-    then ask for less detail and half for more, with like force: the specification's re-balance.
+    The sum is centred on the settled entries' median, scaled on each side by that side's own spread (at least `floor`,
+    so that noise asks for nothing) and squashed; the parts keep their shares. So about half of the entries ask for less
+    detail and half for more, with similar force: the specification's re-balance.
     """
     if not settled.any():
         return {name: np.zeros_like(part) for name, part in parts.items()}
@@ -75,9 +75,9 @@ def scale_parts(parts: dict[str, Values], settled: NDArray[np.bool_], floor: flo
 
 @dataclass(frozen=True, slots=True)
 class SpreadFloors:
-    """Spreads of worths that are not taken for more than they are; a checkpoint carries its own.
+    """Least spreads by which worths are scaled; a checkpoint has its own.
 
-    plain: without a question, where all entries of prose are worth about the same and none is to pass a threshold.
+    plain: without a question, when all entries of prose are worth about the same and none should pass a threshold.
     asked: with a question, which wants something whatever the scale of its words.
     """
 
@@ -88,10 +88,11 @@ class SpreadFloors:
 def scores_of(
     view: LensView, summands: Mapping[str, Values], floors: SpreadFloors, question_words: Values | None
 ) -> Scores:
-    """Worths, by named summands (entries,), less the median, squashed to (-1, 1): zero-sum, so that detail is moved and
-    not asked for without end. The tail is no matter of focus and gets 0.
+    """Return scores from worths, given as named summands (entries,).
 
-    question_words: (entries,) share of the question's words in the best block of each.
+    The worths are centred on their median and squashed to (-1, 1): zero-sum, so that detail is moved rather than
+    requested without end. Entries of the tail get 0. question_words: (entries,) share of the question's words in each
+    entry's best block.
     """
     context = view.context
     entries = context.entries()
@@ -109,26 +110,26 @@ def scores_of(
 class TailSimilarity:
     """The baseline: similarity to the question and the last tokens, from token statistics alone.
 
-    similarity: cosine of idf-weighted, centred mean input embeddings. lexical: share of the query's words, by idf, that
-    a block of the span holds. recency: 1 just before the tail, falling with the distance in blocks. Their weighted sum
-    is centred on the median entry and scaled on each side by its own spread, so that about half of the entries ask for
-    less detail and half for more, and nothing is asked where all entries are alike.
+    similarity: cosine of idf-weighted, centred mean input embeddings. lexical: share of the query's words, by idf, in a
+    block of the span. recency: 1 just before the tail, falling with the distance in blocks. Their weighted sum is
+    centred on the median entry and scaled on each side by its own spread, so that about half of the entries ask for
+    less detail and half for more, and none asks for anything where all are alike.
     """
 
     name = "tail-similarity"
     version = 0
 
     weights: Mapping[str, float] = {"similarity": 0.1, "lexical": 1.0, "recency": 0.02}
-    recent = 64  # last tokens that join the query
-    recent_weight = 0.25  # of a last token beside a word of the question
-    floor = 0.05  # spread under which differences are noise; recency alone never reaches a threshold
+    recent = 64  # last tokens added to the query
+    recent_weight = 0.25  # weight of a last token relative to a word of the question
+    floor = 0.05  # spread below which differences are noise; recency alone reaches no threshold
 
     def __init__(self) -> None:
         self._index: SpanIndex | None = None
 
     @property
     def visited(self) -> int:
-        """Places of words that searches have looked at since the beginning; must not grow with the lifetime."""
+        """Postings that searches have read so far; must not grow with the lifetime."""
         return self._index.visited if self._index is not None else 0
 
     def score(self, view: LensView) -> Scores:
@@ -155,7 +156,7 @@ class TailSimilarity:
         return Scores(np.clip(total, -1.0, 1.0), spread, share)
 
     def _measure_question_share(self, view: LensView, nodes: Sequence[NodeRef]) -> float | None:
-        """Return how much of the question alone the best block before the tail holds."""
+        """Return the share of the question in the best block before the tail."""
         if not view.question or self._index is None:
             return None
         asked = self._index.query(view.question, [1.0] * len(view.question))
@@ -163,14 +164,14 @@ class TailSimilarity:
 
 
 class BridgedScorer:
-    """Gives a gist a share of the best score among the entries that its spans have bridges to.
+    """Gives a gist a share of the best score among the entries that its spans are bridged to, as a part `bridge`.
 
-    It adds a part `bridge` and goes by the name and version of the scorer inside: what it does besides depends on the
-    lifetime and the setting `bridge_share` alone.
+    It has the name and version of the inner scorer: what it adds depends only on the lifetime and the setting
+    `bridge_share`.
     """
 
     def __init__(self, inner: FocusScorer, share: float) -> None:
-        """share: how much of a score crosses a bridge."""
+        """Wrap a scorer. share: how much of a score crosses a bridge."""
         self.inner = inner
         self._share = share
         self._known = -1
@@ -208,7 +209,7 @@ class BridgedScorer:
         return replace(scores, values=np.clip(scores.values + spread, -1.0, 1.0), parts=parts)
 
     def _ends(self, entry: Entry, tree: LifetimeTree) -> tuple[frozenset[str], frozenset[str]]:
-        """Return keys of an entry's spans that are current, and of what these have bridges to."""
+        """Return the keys of an entry's current spans, and the keys that these have bridges to."""
         if entry.level > OPTIONS.coarsest_bridge:
             return frozenset(), frozenset()
         about = [tree.catalogue.about(span.start) for span in tree.sources_whole(entry.start, entry.end)]

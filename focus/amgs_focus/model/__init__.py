@@ -1,1 +1,1 @@
-"""The frozen language models, real and tiny, and what is put on them."""
+"""The frozen language models, pretrained and tiny, and adapters on them."""

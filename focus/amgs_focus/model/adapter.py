@@ -1,4 +1,4 @@
-"""A small LoRA adapter on a frozen base: it can be attached, switched off for a moment, saved and loaded.
+"""A small LoRA adapter on a frozen base model, which can be attached, disabled for a while, saved and loaded.
 
 MegaContext, "Phase B3". The base model's own weights never change; without the adapter it answers exactly as before.
 """
@@ -29,8 +29,8 @@ _NAME = "focus"
 class AdapterShape:
     """Shape of an adapter's weights.
 
-    targets: names of the layers it is added to; empty for the query and value projections of the architecture, as peft
-    knows them.
+    targets: names of the layers that it is added to; empty for the query and value projections that peft knows for the
+    architecture.
     """
 
     rank: int = 8
@@ -39,10 +39,10 @@ class AdapterShape:
 
 
 class Adapter:
-    """An adapter that is attached to a model. It trains in float32 whatever the base computes in."""
+    """An adapter attached to a model. It trains in float32 whatever the base model computes in."""
 
     def __init__(self, model: PretrainedModel, shape: AdapterShape, seed: int = 0) -> None:
-        """Attaches a fresh adapter, which changes nothing until it is trained.
+        """Attach a fresh adapter, which changes nothing until it is trained.
 
         Raises ModelMismatchError when the model has no layers of these names or has an adapter already.
         """
@@ -76,14 +76,14 @@ class Adapter:
         return [value for name, value in self._model.module.named_parameters() if f".{_NAME}." in name]
 
     def weights(self) -> dict[str, torch.Tensor]:
-        """Return its weights by layer, as peft names them."""
+        """Return copies of the weights by layer, named as in peft."""
         from peft import get_peft_model_state_dict
 
         state: dict[str, Any] = get_peft_model_state_dict(self._model.module, adapter_name=_NAME)
         return {name: value.detach().cpu().float().contiguous() for name, value in sorted(state.items())}
 
     def load_weights(self, weights: dict[str, torch.Tensor]) -> None:
-        """Takes weights that `weights` gave. Raises CheckpointError when they do not fit."""
+        """Load weights that `weights` returned. Raises CheckpointError when they do not fit."""
         from peft import set_peft_model_state_dict
 
         own = self.weights()
@@ -104,13 +104,13 @@ class Adapter:
         return code
 
     def rename(self, name: str) -> None:
-        """Says in the model's card which adapter is on it: the name and the version of the weights now."""
+        """Record in the model's card the adapter's name and the version of its present weights."""
         self.name = name
         self._model.carries(f"{name}@{self.version:08x}")
 
     @contextmanager
     def disable(self) -> Iterator[None]:
-        """Yield the base alone, as if there were no adapter."""
+        """Run a block with the base model alone."""
         self._switch(False)
         try:
             yield
@@ -118,7 +118,7 @@ class Adapter:
             self._switch(True)
 
     def save(self, path: Path, training: Mapping[str, str] | None = None) -> None:
-        """Writes the adapter and what its base is known by, in a single rename. training: what is to be told of the
+        """Write the adapter and its base model's fingerprint, in a single rename. training: metadata about the
         training.
         """
         self.rename(path.stem)
@@ -132,12 +132,12 @@ class Adapter:
             if isinstance(layer, BaseTunerLayer) and isinstance(layer, nn.Module):
                 trained = [parameter for parameter in layer.parameters() if parameter.requires_grad]
                 layer.enable_adapters(on)
-                for parameter in trained:  # the library freezes what it switches off
+                for parameter in trained:  # the library freezes what it disables
                     parameter.requires_grad_(True)
 
 
 def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
-    """Return a fresh adapter on a model. Raises ModelMismatchError for a model that cannot carry an adapter."""
+    """Return a fresh adapter on a model. Raises ModelMismatchError for a model that cannot take an adapter."""
     if not isinstance(model, PretrainedModel):
         raise ModelMismatchError(
             f"{model.card.name} does not support adapters.", way_out="Choose a model that transformers can load."
@@ -146,8 +146,9 @@ def attach(model: BaseModel, shape: AdapterShape, seed: int = 0) -> Adapter:
 
 
 def load_adapter(model: BaseModel, path: Path) -> Adapter:
-    """Return a saved adapter on its model, frozen. Raises CheckpointError for a file that is none or of another
-    model.
+    """Return a saved adapter on its model, frozen.
+
+    Raises CheckpointError for a file that is not an adapter or belongs to another model.
     """
     checkpoint = read_adapter(path)
     checkpoint.require_base(model, "Use that model, or continue without the adapter.")
@@ -160,7 +161,7 @@ def load_adapter(model: BaseModel, path: Path) -> Adapter:
 
 
 def read_adapter(path: Path) -> checkpoint_file.CheckpointFile:
-    """Return what a file that `Adapter.save` wrote says of itself, and its weights. Raises CheckpointError."""
+    """Return the metadata and weights in a file that `Adapter.save` wrote. Raises CheckpointError for other files."""
     checkpoint = checkpoint_file.read(path, "adapter", "Restore the file, or continue without it.")
     try:
         _shape(checkpoint.metadata)

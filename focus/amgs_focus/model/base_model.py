@@ -1,7 +1,7 @@
 """The frozen language model behind a small Protocol: embeddings in, hidden states and logits out.
 
-Everything the focus engine asks of a model is here, so that SmolLM2, a larger model and the tiny random model of the
-tests are interchangeable. All tensors are on the model's device in its working precision unless said otherwise.
+The focus engine uses a model only through it, so that SmolLM2, a larger model and the tiny random model of the tests
+are interchangeable. All tensors are on the model's device in its working precision unless stated otherwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import torch
 from amgs_focus.records import ModelCard
 
 Layers = list[tuple[torch.Tensor, torch.Tensor]]
-"""Per layer keys and values, (1, heads, n, e) each."""
+"""Keys and values of each layer, (1, heads, n, e) each."""
 
 
 class BaseModel(Protocol):
@@ -24,19 +24,19 @@ class BaseModel(Protocol):
     def card(self) -> ModelCard: ...
 
     def encode(self, text: str) -> list[int]:
-        """Token ids of the text with no special token added; those spelled in it are recognised."""
+        """Return the token ids of a text. No special token is added; those spelled out in the text are recognised."""
         ...
 
     def decode(self, tokens: Sequence[int]) -> str:
-        """Return the text of the tokens; incomplete characters come out as the replacement sign."""
+        """Return the text of tokens; incomplete characters become the replacement character."""
         ...
 
     def sinks(self) -> list[int]:
-        """Exactly four token ids that open every working context."""
+        """Return exactly four token ids that begin every working context."""
         ...
 
     def turn(self, question: str) -> str:
-        """Return the question wrapped as this model expects a user's turn, ending where its answer begins."""
+        """Return a question formatted as this model's user turn, up to where its answer begins."""
         ...
 
     def reopen(self, *, ended: bool) -> str:
@@ -45,9 +45,7 @@ class BaseModel(Protocol):
 
     @property
     def rotates(self) -> bool:
-        """Return whether this is a `RotaryModel` whose cached keys can be rotated to other positions; checked on the
-        model.
-        """
+        """Whether this is a `RotaryModel` that can rotate cached keys to other positions; tested on the model."""
         ...
 
     @property
@@ -56,7 +54,7 @@ class BaseModel(Protocol):
         ...
 
     def embed(self, tokens: torch.Tensor) -> torch.Tensor:
-        """Return (…,) int64 -> (…, d): rows of the input embedding matrix."""
+        """Return rows (…, d) of the input embedding matrix for token ids (…,) int64."""
         ...
 
     def new_cache(self) -> KVCache:
@@ -64,67 +62,66 @@ class BaseModel(Protocol):
         ...
 
     def forward(self, embeddings: torch.Tensor, cache: KVCache | None = None) -> torch.Tensor:
-        """Return (B, W, d) -> final hidden states (B, W, d) after the last norm.
+        """Return the final hidden states (B, W, d), after the last norm, for embeddings (B, W, d).
 
-        With a cache the entries continue it at the next dense positions, every row of B its own, and it grows by W.
-        Gradients flow to the embeddings when the caller has enabled them; the weights never change.
+        With a cache, the entries continue it at the next dense positions, each row of B separately, and it grows by W.
+        Gradients flow to the embeddings if the caller has enabled them; the weights never change.
         """
         ...
 
     def logits(self, hidden: torch.Tensor) -> torch.Tensor:
-        """Return (N, d) -> (N, V) float32 logits. Flatten first: a batched product copies the matrix."""
+        """Return float32 logits (N, V) for hidden states (N, d). Flatten first: a batched product copies the matrix."""
         ...
 
 
 @runtime_checkable
 class GatedModel(BaseModel, Protocol):
-    """A base model whose attention can be weighed from outside, as `screening` does."""
+    """A base model that accepts a bias on its attention, and explicit positions."""
 
     def forward_gated(
         self, embeddings: torch.Tensor, cache: KVCache, bias: torch.Tensor, positions: torch.Tensor
     ) -> torch.Tensor:
-        """Return (1, W, d) -> (1, W, d) as `forward`, after what the cache holds.
+        """Return hidden states (1, W, d) as `forward` does, after what the cache holds.
 
-        bias (W, held + W) is added to the attention's logits in every layer, −inf hides; it replaces the causal
-        mask, so it has to hide what comes later. positions (W,) take the place of dense ones. Gradients flow to
-        the bias.
+        bias (W, cached + W) is added to the attention's logits in every layer, −inf hides; it replaces the causal mask,
+        so it must hide later positions. positions (W,) replace dense ones. Gradients flow to the bias.
         """
         ...
 
 
 @runtime_checkable
 class LayeredModel(BaseModel, Protocol):
-    """A base model whose states between the layers can be read, as contextual gists do."""
+    """A base model whose states between the layers can be read, as a GistNet with a layer needs."""
 
     def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
-        """Return (B, W, d) -> (B, W, d): the residual stream after so many layers, 1 to all, before the last norm."""
+        """Return (B, W, d): the residual stream after `layers` layers, 1 to all, before the last norm."""
         ...
 
 
 class RotaryModel(GatedModel, Protocol):
-    """A gated model with rotary positions: a cached key can be turned to another position."""
+    """A gated model with rotary positions: a cached key can be rotated to another position."""
 
     def layers_of(self, cache: KVCache) -> Layers:
-        """Return what a cache holds."""
+        """Return the keys and values in a cache."""
         ...
 
     def cache_of(self, layers: Layers) -> KVCache:
-        """Return a cache that holds it."""
+        """Return a cache with these keys and values."""
         ...
 
     def rotate_keys(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-        """Return (1, heads, n, e) keys as if each had stood so many positions further on; by: (n,) int64."""
+        """Return keys (1, heads, n, e) moved `by` (n,) int64 positions each, forwards if positive."""
         ...
 
 
 ODDITIES = (RuntimeError, ValueError, TypeError, AttributeError, IndexError, NotImplementedError)
-"""What the code of an architecture that nobody tried here raises where it lacks what a probe asks of it."""
+"""What the code of an untested architecture may raise where it lacks what a probe needs."""
 
 
 def turns_keys(model: RotaryModel, by: int = 37) -> bool:
-    """Return whether `turned` gives the keys that the model itself computes `by` positions further on, in every layer.
+    """Return whether `rotate_keys` gives the keys that the model itself computes `by` positions later, in every layer.
 
-    One token alone sees only itself, so under rotary positions nothing but its keys depends on where it stands.
+    A single token attends only to itself, so with rotary positions only its keys depend on its position.
     """
     row = model.embed(torch.tensor([model.sinks()[-1:]]))
     here, there = model.new_cache(), model.new_cache()
@@ -142,7 +139,7 @@ def turns_keys(model: RotaryModel, by: int = 37) -> bool:
 
 
 def _near(actual: torch.Tensor, expected: torch.Tensor) -> bool:
-    """Equal but for the rounding of the working precision."""
+    """Return whether two tensors are equal up to the rounding of the working precision."""
     spread = float(expected.float().abs().max())
     tolerance = spread * (0.02 if actual.dtype in (torch.bfloat16, torch.float16) else 1e-4)
     return actual.shape == expected.shape and float((actual - expected).float().abs().max()) <= tolerance
@@ -153,11 +150,11 @@ class KVCache(Protocol):
 
     @property
     def length(self) -> int:
-        """Entries held."""
+        """Number of cached entries."""
         ...
 
     def crop(self, length: int) -> None:
-        """Forget every entry from `length` on."""
+        """Drop every entry from `length` on."""
         ...
 
     @property
@@ -167,7 +164,7 @@ class KVCache(Protocol):
 
 
 def greedy(model: BaseModel, rows: torch.Tensor, most: int) -> Iterator[int]:
-    """At most so many tokens after the entries, (W, d), up to where the answer ends; the stop is not among them."""
+    """Yield up to `most` tokens after entries (W, d), until the answer ends; the stop token is not yielded."""
     with torch.no_grad():
         cache = model.new_cache()
         entries = rows[None]

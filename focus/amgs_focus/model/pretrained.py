@@ -1,4 +1,4 @@
-"""Any causal language model that transformers can load, frozen, behind the BaseModel Protocol."""
+"""Any causal language model that transformers can load, frozen, as a BaseModel."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ ASKED, ANSWERED, AGAIN = "FIRST-WORDS-OF-THE-USER", "WORDS-OF-THE-MODEL", "NEXT-
 
 @dataclass(frozen=True, slots=True)
 class ChatTemplate:
-    """opening: text before the user's first words. closing: between them and the answer. reopening: between an
-    answer and the user's next words.
+    """Text around the turns of a chat.
+
+    opening: before the user's first words. closing: between them and the answer. reopening: between an answer and the
+    user's next words.
     """
 
     opening: str
@@ -32,11 +34,11 @@ CHATML = ChatTemplate(
     closing="<|im_end|>\n<|im_start|>assistant\n",
     reopening="<|im_end|>\n<|im_start|>user\n",
 )
-"""The chat template for a model that has ChatML's marks and no template of its own."""
+"""Template for a model that has ChatML's tokens and no template of its own."""
 
 
 class PrefixCache:
-    """Keys and values of a prefix, over the library's dynamic cache."""
+    """Keys and values of a prefix, in the library's dynamic cache."""
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw
@@ -46,7 +48,7 @@ class PrefixCache:
         return int(self._raw.get_seq_length())
 
     def crop(self, length: int) -> None:
-        # The library takes how many entries to drop, as a negative number.
+        # The library expects the number of entries to drop, negated.
         if (surplus := self.length - length) > 0:
             self._raw.crop(-surplus)
 
@@ -56,7 +58,7 @@ class PrefixCache:
 
 
 class _LayerReachedError(Exception):
-    """Ends a pass at a layer whose states are wanted."""
+    """Stops a forward pass at a layer whose states are wanted."""
 
     def __init__(self, states: torch.Tensor) -> None:
         super().__init__()
@@ -95,11 +97,11 @@ class PretrainedModel:
 
     @property
     def module(self) -> Any:
-        """Return the library's own model."""
+        """The library's own model."""
         return self._model
 
     def carries(self, adapter: str) -> None:
-        """Notes in the card which adapter is attached."""
+        """Record in the card which adapter is attached."""
         self._card = replace(self._card, adapter=adapter)
 
     def encode(self, text: str) -> list[int]:
@@ -153,7 +155,7 @@ class PretrainedModel:
         return hidden
 
     def states(self, embeddings: torch.Tensor, layers: int) -> torch.Tensor:
-        """Return (B, W, d) -> (B, W, d) after so many layers; those above are not computed."""
+        """Return (B, W, d) states after `layers` layers; later layers are not computed."""
         stack = next(
             module
             for module in self._decoder.modules()
@@ -173,10 +175,10 @@ class PretrainedModel:
         raise AssertionError("the layer was not reached")
 
     def attention(self, embeddings: torch.Tensor, last: int, layers: int = 0) -> torch.Tensor:
-        """Return (1, W, d) -> (W,): attention of the last positions to each, averaged over heads and the last so many
-        layers, 0 for all.
+        """Return (W,) the attention of the last positions to each, averaged over heads and the last `layers` layers, 0
+        for all.
 
-        For measuring only: the fast kernels do not keep it, so the slow kernel runs for this pass.
+        For measurements only: the fast kernels do not return attention, so this pass runs the slow kernel.
         """
         before = self._model.config._attn_implementation
         self._model.set_attn_implementation("eager")
@@ -192,14 +194,14 @@ class PretrainedModel:
         return [(layer.keys, layer.values) for layer in cache.raw.layers]
 
     def cache_of(self, layers: list[tuple[torch.Tensor, torch.Tensor]]) -> KVCache:
-        """Return a cache that holds them."""
+        """Return a cache with these keys and values."""
         cache = self.new_cache()
         for number, (keys, values) in enumerate(layers):
             cache.raw.update(keys, values, number)
         return cache
 
     def rotate_keys(self, keys: torch.Tensor, by: torch.Tensor) -> torch.Tensor:
-        """Return (1, heads, n, e) rotary keys as if each had stood so many positions further on; by: (n,)."""
+        """Return rotary keys (1, heads, n, e) moved `by` (n,) positions each."""
         frequencies = self._decoder.rotary_emb.inv_freq.to(keys.device, torch.float32)
         angles = by.to(frequencies)[:, None] * frequencies  # (n, r / 2)
         cos, sin = (torch.cat([turn, turn], dim=-1) for turn in (angles.cos(), angles.sin()))
@@ -227,7 +229,7 @@ class PretrainedModel:
         return scores.float()
 
     def _choose_sinks(self) -> list[int]:
-        """Return four ids that open a document and, where the model chats, the user's turn."""
+        """Return four ids that begin a document and, for a chat model, the user's turn."""
         tokenizer = self._tokenizer
         newline = self.encode("\n")[-1:]
         start = [t for t in (tokenizer.bos_token_id, tokenizer.eos_token_id) if t is not None][:1]
@@ -238,12 +240,12 @@ class PretrainedModel:
             ids = [int(first), *opening]
         elif self._template is not None:
             opening = self.encode(self._template.opening)
-            # what begins the document, then the end of what opens the user's turn: there may be a system's turn before
+            # the document's first token, then the end of the opening: a system's turn may come before it
             ids = opening if len(opening) <= SINKS else [*opening[:1], *opening[1 - SINKS :]]
         else:
             ids = [int(t) for t in start]
         filler = newline or ids[-1:] or [0]
-        # what is missing stands after the document's beginning, so that the user's words follow the turn's opening
+        # pad after the first token, so that the user's words directly follow the turn's opening
         return [*ids[:1], *filler * (SINKS - len(ids)), *ids[1:]][:SINKS]
 
     def _choose_stops(self) -> frozenset[int]:
@@ -267,12 +269,12 @@ def _is_single(tokenizer: Any, token: str) -> bool:
 
 
 def chat_template(tokenizer: Any) -> ChatTemplate | None:
-    """Return what the tokenizer's template puts around words; None where it has none, or a template for other uses."""
+    """Return the tokenizer's template around a user's and a model's turn; None without one, or if it has other uses."""
     if not getattr(tokenizer, "chat_template", None):
         return None
     user, answer = {"role": "user", "content": ASKED}, {"role": "assistant", "content": ANSWERED}
     again = {"role": "user", "content": AGAIN}
-    # Models that can think aloud are asked not to: an answer is read as it is decoded.
+    # Turn thinking off: an answer is shown as it is decoded.
     how = {"tokenize": False, "enable_thinking": False}
     try:
         asked = str(tokenizer.apply_chat_template([user], add_generation_prompt=True, **how))

@@ -1,7 +1,7 @@
-"""A tiny random language model and a byte tokenizer, on which the whole engine runs in milliseconds.
+"""A tiny random language model with a byte tokenizer, on which the whole engine runs in milliseconds.
 
-It knows nothing; what it says depends on every entry of its context, which is all that tests need. Weights
-come from integer draws and the arithmetic is float64, so that every machine decodes the same text.
+It knows nothing, but its output depends on every entry of its context, which is all that tests need. Weights come from
+integer draws and the arithmetic is float64, so that every machine decodes the same text.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class TinyModel:
         ]
         self._head = matrix(WIDTH, VOCABULARY, sharp)
         self._bias = torch.full((VOCABULARY,), -12.0, dtype=torch.float64)
-        self._bias[list(b" abcdefghijklmnopqrstuvwxyz.,")] = 0.0  # what it says can be printed and read aloud
+        self._bias[list(b" abcdefghijklmnopqrstuvwxyz.,")] = 0.0  # its output is printable
 
     @property
     def card(self) -> ModelCard:
@@ -168,13 +168,13 @@ class TinyModel:
         return list(cache.raw)
 
     def cache_of(self, layers: list[tuple[Tensor, Tensor]]) -> KVCache:
-        """Return a cache that holds them."""
+        """Return a cache with these keys and values."""
         cache = TinyCache()
         cache.layers = list(layers)
         return cache
 
     def rotate_keys(self, keys: Tensor, by: Tensor) -> Tensor:
-        """Return keys as if each had stood so many positions further on."""
+        """Return keys moved `by` (n,) positions each."""
         return _rotate(keys, by)
 
     def logits(self, hidden: Tensor) -> Tensor:
@@ -186,13 +186,13 @@ def _norm(hidden: Tensor) -> Tensor:
 
 
 def _heads(mixed: Tensor) -> Tensor:
-    """Return (B, W, d) -> (B, heads, W, head width)."""
+    """Return (B, heads, W, head width) from (B, W, d)."""
     batch, width, _ = mixed.shape
     return mixed.view(batch, width, HEADS, HEAD_WIDTH).transpose(1, 2)
 
 
 def _rotate(states: Tensor, positions: Tensor) -> Tensor:
-    """RoPE: rotate the halves of (B, heads, W, head width) by the positions (W,)."""
+    """Rotate the halves of (B, heads, W, head width) by the positions (W,), as in RoPE."""
     half = HEAD_WIDTH // 2
     frequencies = 100.0 ** (-torch.arange(half, dtype=states.dtype) / half)
     angles = positions.to(states.dtype)[:, None] * frequencies
@@ -202,7 +202,7 @@ def _rotate(states: Tensor, positions: Tensor) -> Tensor:
 
 
 def _attend(queries: Tensor, keys: Tensor, values: Tensor, bias: Tensor) -> Tensor:
-    """Attention of W new positions over all with (W, past + W) added to its logits; returns (B, W, d)."""
+    """Return (B, W, d): attention of W new positions to all, with `bias` (W, past + W) added to its logits."""
     batch, _, width, _ = queries.shape
     weights = (queries @ keys.transpose(-1, -2) / math.sqrt(HEAD_WIDTH) + bias).softmax(-1)
     return (weights @ values).transpose(1, 2).reshape(batch, width, WIDTH)

@@ -1,5 +1,5 @@
-"""Read a working context with the base model, keeping the keys and values that still hold; and hold what the runtime
-knows between two steps as a single immutable value; stepping back is taking an older one.
+"""Read a working context with the base model, reusing valid keys and values; and the runtime's state between two steps,
+an immutable value, so that stepping back is restoring an older one.
 """
 
 from __future__ import annotations
@@ -31,13 +31,14 @@ from amgs_focus.window.working_context import READ_AS_ONE, SINKS, Codes, Working
 
 @dataclass(frozen=True)
 class ReadHistory:
-    """contexts: as they were last read, oldest first; the first was read in full. generation: of the lifetime's gists
-    when they were. closed: the next change is read in full, whatever the setting.
+    """The reads that the model's keys and values come from.
 
-    The keys and values that the model holds depend on it. After a change, reading in full computes everything from the
-    first changed position on. Reusing computes only the new positions and keeps all others, turned to where they stand
-    now, although they never saw what changed before them. The same history gives the same logits, whatever a cache
-    happens to hold.
+    contexts: as last read, oldest first; the first was read in full. generation: of the lifetime's gists at that time.
+    closed: the next change is read in full, whatever the setting.
+
+    After a change, a full read computes everything from the first changed position on. A read that reuses the cache
+    computes only the new positions and rotates all others to their new places, although they never saw what changed
+    before them. The same history gives the same logits, whatever a cache happens to hold.
     """
 
     contexts: tuple[WorkingContext, ...] = ()
@@ -46,12 +47,12 @@ class ReadHistory:
 
     @property
     def last(self) -> WorkingContext | None:
-        """Return the last context read."""
+        """The last context read, or None."""
         return self.contexts[-1] if self.contexts else None
 
     @cached_property
     def exact(self) -> int:
-        """Leading positions of the last context that are as a full read would have them."""
+        """Leading positions of the last context whose keys and values are those of a full read."""
         if not self.contexts:
             return 0
         codes = [context.codes() for context in self.contexts]
@@ -59,35 +60,35 @@ class ReadHistory:
         return min([len(codes[-1]), *changes])
 
     def end(self) -> ReadHistory:
-        """Return the same, with a full read next: for text that came in."""
+        """Return the history with a full read next; used when text is appended."""
         return replace(self, closed=True)
 
     def after(self, context: WorkingContext, generation: int, every: int) -> ReadHistory:
-        """Return the history once this context is read. every: reads after a change, of which the last is in full."""
+        """Return the history after reading a context. every: reads after a change of which the last is in full."""
         last = self.last
         if last is None or generation != self.generation or self.closed:
             return ReadHistory((context,), generation)
         old, new = last.codes(), context.codes()
         if common(old, new) == len(old):
             return replace(self, contexts=(*self.contexts[:-1], context))
-        # the last position is read in any case, as it says what comes next; it is new where tokens came
+        # the last position must be read for the next logits; it is new only if tokens were appended
         if len(self.contexts) < every and context.lifetime > last.lifetime:
             return replace(self, contexts=(*self.contexts, context))
         return ReadHistory((context,), generation)
 
     def reuses(self, context: WorkingContext, generation: int, every: int) -> bool:
-        """Return whether the context, were it changed by now, would be read by reusing what was read before."""
+        """Return whether the context, if it were changed now, would be read by reusing the cache."""
         grown = self.last is not None and context.lifetime > self.last.lifetime
         return grown and not self.closed and generation == self.generation and len(self.contexts) < every
 
     def clean(self, context: WorkingContext, generation: int) -> int:
-        """Leading positions that a full read of the context would not compute."""
+        """Return the leading positions that a full read of the context would not compute."""
         if self.last is None or generation != self.generation:
             return 0
         return min(common(self.last.codes(), context.codes()), self.exact, context.read - 1)
 
     def pending(self, context: WorkingContext, generation: int, every: int) -> int:
-        """Return positions that reading the context would compute; 0 where it was read last."""
+        """Return the positions that reading the context would compute; 0 if it was read last."""
         following = self.after(context, generation, every)
         codes = context.codes()
         if self.last is None or following.contexts == (context,):
@@ -97,7 +98,7 @@ class ReadHistory:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of all that decides the next logits."""
+        """Hash of everything in the history that decides the next logits."""
         signatures = "/".join(context.signature for context in self.contexts)
         return hashlib.sha256(f"{signatures}|{self.closed}".encode()).hexdigest()[:16]
 
@@ -110,15 +111,13 @@ Parts = tuple[tuple[str, float], ...]
 
 @dataclass(frozen=True)
 class FocusState:
-    """All but the lifetime's tokens, of which the context knows how many there were.
+    """All state of a runtime except the lifetime's tokens; the context knows their number.
 
-    settings: as the operator has them now.
-    since: tokens decoded after the last refocus. fresh: text came in since. residency: the refocus in which
-    each entry took its present level. scores, parts: of each entry at the last refocus. answer: tokens decoded since
-    the last text. answering: the model's turn is open. random: state of the generator, where tokens are drawn. sealed:
-    gists whose detail was forgotten. question_share: as FocusView has it.
-    findings: of the question, where the lifetime was searched. reads: what the keys and values of the context come
-    from.
+    settings: as the operator last set them. since: tokens decoded after the last refocus. fresh: text was appended
+    since. residency: the refocus in which each entry took its present level. scores, parts: of each entry at the last
+    refocus. answer: tokens decoded since the last text. answering: the model's turn is open. random: state of the
+    generator if tokens are sampled. sealed: gists whose detail was forgotten. question_share: as in FocusView.
+    findings: of the search for the question, None without one. reads: the history behind the context's keys and values.
     """
 
     context: WorkingContext
@@ -145,7 +144,7 @@ class FocusState:
     reads: ReadHistory = NOTHING_READ
 
     def digest(self, tokens: str) -> str:
-        """16 hex digits of all that decides what comes next, with the hash of the lifetime's tokens."""
+        """Return 16 hex digits of everything that decides the next step. tokens: hash of the lifetime's tokens."""
         allocator = self.allocator
         entries = self.context.signature
         marks = [
@@ -168,7 +167,7 @@ class FocusState:
         return replace(self, context=context, residency=residency, sealed=sealed, reads=NOTHING_READ)
 
     def keyframe(self, tokens: str) -> Keyframe:
-        """Return the state as a periodic keyframe of a trace, with the hash of the lifetime's tokens."""
+        """Return the state as a keyframe of a trace. tokens: hash of the lifetime's tokens."""
         allocator = self.allocator
         return Keyframe(
             step=self.step,
@@ -183,7 +182,7 @@ class FocusState:
 
 
 def mean_residency(context: WorkingContext, residency: Mapping[NodeRef, int], number: int) -> float:
-    """Refocuses that the entries outside the tail have stayed at their level, on average."""
+    """Return the mean number of refocuses for which entries outside the tail have kept their level."""
     settled = [entry.node for entry in context.entries() if entry.end <= context.tail_start]
     total = sum(number - residency.get(node, number) for node in settled)
     return total / len(settled) if settled else 0.0
@@ -197,7 +196,9 @@ Positions = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class PrefixReading:
-    """logits: (V,) float32 after the last position. dirty: positions computed. milliseconds: they took."""
+    """Result of a read. logits: (V,) float32 after the last position; dirty: positions computed; milliseconds: time
+    taken.
+    """
 
     logits: torch.Tensor
     dirty: int
@@ -205,34 +206,34 @@ class PrefixReading:
 
 
 class PrefixReader:
-    """The base model with the cache of what it last read."""
+    """The base model with a cache of what it last read."""
 
     def __init__(self, model: BaseModel, clock: PerfClock) -> None:
         self._model = model
         self._clock = clock
         self._cache = model.new_cache()
-        self._codes: Codes = np.empty(0, np.int64)  # what the cache holds, read after `_before` as its history says
+        self._codes: Codes = np.empty(0, np.int64)  # what the cache holds, read after the contexts `_before`
         self._before: tuple[WorkingContext, ...] = ()
-        self._exact = 0  # leading positions that are as a full read has them
+        self._exact = 0  # leading positions as a full read would have them
         self._generation = 0
         self._logits: torch.Tensor | None = None
-        self._cold = True  # the first pass pages the weights in and says nothing about the next
-        self._singles: deque[float] = deque(maxlen=REMEMBERED)  # milliseconds of passes over a single position
+        self._cold = True  # the first pass loads the weights from disk, so its time predicts nothing
+        self._singles: deque[float] = deque(maxlen=REMEMBERED)  # milliseconds of passes over one position
         self._further: deque[float] = deque(maxlen=REMEMBERED)  # of every further position of a longer pass
 
     @property
     def cached(self) -> int:
-        """Positions whose keys and values are held."""
+        """Number of positions with cached keys and values."""
         return len(self._codes)
 
     def every(self, wanted: int) -> int:
-        """Reads after a change of which one is in full, by the setting: 1 for a model whose keys cannot be turned to
-        other positions.
+        """Return of how many reads after a change one is in full: the setting, or 1 if the model's keys cannot be
+        rotated.
         """
         return wanted if wanted > 1 and self._model.rotates else 1
 
     def prices(self, history: ReadHistory, context: WorkingContext, tree: LifetimeTree, every: int) -> ReadingCosts:
-        """Estimate the cost of reading a context after a history, from earlier measurements."""
+        """Return the estimated cost of reading a context after a history, from measured passes."""
         return ReadingCosts(
             history.clean(context, tree.generation),
             median(self._singles or (0.0,)),
@@ -250,7 +251,7 @@ class PrefixReader:
         gists = spans >= 1 << 48
         levels = spans[gists] >> 48
         indexes = spans[gists] & ((1 << READ_AS_ONE) - 1)
-        spans[gists] = (indexes + 1) * tree.block_size**levels - 1  # the last token a gist stands for
+        spans[gists] = (indexes + 1) * tree.block_size**levels - 1  # the last token that a gist covers
         void = np.flatnonzero(spans >= length)
         if len(void):
             self._crop(int(void[0]))
@@ -258,10 +259,10 @@ class PrefixReader:
             self._logits = None
 
     def read(self, history: ReadHistory, tree: LifetimeTree, progress: ProgressCallback | None = None) -> PrefixReading:
-        """Logits for the token after the last context of a history. What the cache lacks of the contexts before it is
-        read again.
+        """Return the logits after the last context of a history; earlier contexts are read again where the cache lacks
+        them.
 
-        Raises FocusError when the model gives values that are no number.
+        Raises FocusError when the model returns values that are not numbers.
         """
         began = self._clock.perf()
         if tree.generation != self._generation:
@@ -280,7 +281,7 @@ class PrefixReader:
         return PrefixReading(self._logits, computed, elapsed)
 
     def losses(self, history: ReadHistory, tree: LifetimeTree, future: Sequence[int]) -> torch.Tensor:
-        """Return (H,) float64: NLL in nats of each of the tokens, were they to follow. Raises as `read` does."""
+        """Return (H,) float64: the NLL in nats of each token if they followed. Raises as `read` does."""
         logits = [self.read(history, tree).logits[None]]
         ids = torch.tensor(list(future), dtype=torch.int64)
         with torch.no_grad():
@@ -291,14 +292,15 @@ class PrefixReader:
         return torch.nn.functional.cross_entropy(torch.cat(logits).double(), ids, reduction="none")
 
     def _choose_context(self, history: ReadHistory) -> int:
-        """Return the number of the context to go on with: the context that the cache was filled for last, else the
-        first, with what the cache has of it exactly.
+        """Return the index of the context to continue with: the one that the cache was last filled for, else 0.
+
+        For 0 the cache is cropped to the positions that a full read would have.
         """
         contexts, number = history.contexts, len(self._before)
         if number < len(contexts) and self._before == contexts[:number]:
             codes = contexts[number].codes()
             rest = codes[common(codes, self._codes) :]
-            # positions that were retained from the context before cannot be had again one by one
+            # positions reused from the previous context cannot be computed one by one
             if not number or not np.isin(rest, contexts[number - 1].codes()).any():
                 return number
         self._crop(self._exact)
@@ -308,7 +310,7 @@ class PrefixReader:
     def _advance(
         self, contexts: Sequence[WorkingContext], number: int, tree: LifetimeTree, progress: ProgressCallback | None
     ) -> int:
-        """Read a context of a history, those before it being read; the positions that were computed."""
+        """Read context `number` of a history, after those before it; return how many positions were computed."""
         context = contexts[number]
         codes = context.codes()
         if number == len(self._before):
@@ -324,9 +326,7 @@ class PrefixReader:
         return len(fresh)
 
     def _reuse(self, codes: Codes) -> Positions:
-        """Keep in the cache what stands in the new context too, turned to its new place; the positions that are to be
-        computed.
-        """
+        """Keep in the cache what the new context shares, rotated to its new place; return the positions to compute."""
         model = cast(RotaryModel, self._model)
         self._exact = min(self._exact, common(codes, self._codes))
         _, there, here = np.intersect1d(codes[:-1], self._codes, assume_unique=True, return_indices=True)
@@ -351,9 +351,7 @@ class PrefixReader:
         tree: LifetimeTree,
         progress: ProgressCallback | None,
     ) -> None:
-        """Run the model over the positions that the cache lacks, a chunk at a time; then it holds the whole context
-        in order.
-        """
+        """Compute the missing positions in chunks; afterwards the cache holds the whole context in order."""
         positions = np.flatnonzero(np.isin(codes, self._codes))
         exact = self._exact == len(positions)
         between = bool(len(positions)) and int(fresh[0]) < int(positions[-1])
@@ -383,14 +381,14 @@ class PrefixReader:
             self._codes = codes
 
     def _between(self, rows: torch.Tensor, positions: Positions, cache_positions: Positions) -> torch.Tensor:
-        """Return (n, d) at positions among those held -> hidden states (1, n, d): each sees what stands before it."""
+        """Return hidden states (1, n, d) of rows (n, d) between cached positions; each sees only earlier positions."""
         model = cast(RotaryModel, self._model)
         hidden_from = torch.from_numpy(cache_positions[None, :] > positions[:, None])  # (n, held + n)
         bias = torch.zeros(hidden_from.shape, dtype=rows.dtype).masked_fill(hidden_from, -torch.inf)
         return model.forward_gated(rows[None], self._cache, bias.to(rows.device), torch.from_numpy(positions))
 
     def _order(self, positions: Positions) -> None:
-        """Bring the cache, which holds these positions, into their order."""
+        """Sort the cache, whose entries stand at `positions`, by position."""
         model = cast(RotaryModel, self._model)
         order = torch.from_numpy(np.argsort(positions))
         self._cache = model.cache_of(
@@ -405,7 +403,7 @@ class PrefixReader:
             self._logits = None
 
     def _reset(self) -> None:
-        """Begin with an empty cache: an interrupted pass may have filled some layers only."""
+        """Empty the cache: an interrupted pass may have filled only some layers."""
         self._cache = self._model.new_cache()
         self._codes = np.empty(0, np.int64)
         self._before = ()
@@ -413,7 +411,7 @@ class PrefixReader:
         self._logits = None
 
     def _learn(self, positions: int, elapsed: float) -> None:
-        """Take in what one pass of the model cost; the first is left out."""
+        """Record the time of a pass; the first is left out."""
         if self._cold:
             self._cold = False
         elif positions == 1:
@@ -423,7 +421,7 @@ class PrefixReader:
 
 
 def _rows(context: WorkingContext, tree: LifetimeTree, positions: Positions) -> torch.Tensor:
-    """Return (n, d): the rows of these positions, ascending."""
+    """Return (n, d): the model's input at these ascending positions."""
     cuts = [0, *(np.flatnonzero(np.diff(positions) > 1) + 1), len(positions)]
     runs = [positions[low:high] for low, high in pairwise(cuts)]
     return torch.cat([context.embeddings(tree, int(run[0]), int(run[-1]) + 1) for run in runs])

@@ -1,4 +1,4 @@
-"""Doing again what a trace tells, on a fresh runtime, and comparing."""
+"""Replay a trace on a fresh runtime and compare the outcomes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 def header_of(runtime: FocusRuntime, *, created: str = "", folder: str = "") -> TraceHeader:
-    """Return the header for a trace of this runtime, before anything happened in it."""
+    """Return the header of a trace that begins with this runtime's present state."""
     gist = runtime.tree.gist
     return TraceHeader(
         model=runtime.model.card,
@@ -53,7 +53,7 @@ def header_of(runtime: FocusRuntime, *, created: str = "", folder: str = "") -> 
 
 
 def fingerprint(model: BaseModel) -> str:
-    """16 hex digits of 64 embedding rows spread over the vocabulary: tells two models of the same name apart."""
+    """Return 16 hex digits of 64 embedding rows spread over the vocabulary, which tell two models of one name apart."""
     import torch
 
     rows = torch.linspace(0, model.card.vocabulary - 1, 64).long()
@@ -62,10 +62,10 @@ def fingerprint(model: BaseModel) -> str:
 
 
 def replay(trace: Trace, runtime: FocusRuntime, progress: ProgressCallback | None = None) -> int:
-    """Do again what the trace tells, on a fresh runtime, and compare; the number of steps that agreed.
+    """Replay a trace on a fresh runtime; return the number of steps, all of which agreed.
 
-    A model may have another name than it had: its fingerprint tells. Raises TraceError for another model, gist,
-    scorer or settings, and for the first line whose outcome differs.
+    The model may have another name if its fingerprint is the same. Raises TraceError for another model, gist, scorer or
+    settings, and for the first line whose outcome differs.
     """
     ours = round_floats(plain(header_of(runtime)))
     theirs = round_floats(plain(trace.header))
@@ -126,7 +126,7 @@ def _replay_one(event: TraceEvent, runtime: FocusRuntime) -> None:
         runtime.switch(record.name)
     elif isinstance(record, Branched) and record.chosen:
         runtime.branch(record.name, at=record.at)
-    else:  # a branch that the next line begins by itself, and what changes nothing
+    else:  # a branch that the next event begins by itself, or an event that changes nothing
         return
     _same(event, "state", runtime.state_hash(), record.state_hash)
 

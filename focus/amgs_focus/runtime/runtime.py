@@ -1,7 +1,7 @@
-"""The loop: ingest and summarise, assemble, refocus, decode. One record a step, and every step can be undone.
+"""The loop: ingest and summarise, assemble, refocus, decode. Each step gives a record and can be undone.
 
-MegaContext, "Runtime lifecycle". The runtime owns a lifetime, its working context and the base model's cache. All its
-state between two steps is a single immutable value, so that stepping back is taking the value of before.
+MegaContext, "Runtime lifecycle". The runtime owns a lifetime, its working context and the base model's cache. Its state
+between two steps is one immutable value, so stepping back restores an earlier value.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ KEYFRAMES = 64  # steps between two keyframes of the trace
 
 
 class FocusRuntime:
-    """A lifetime under a frozen model. Not for two threads at once; `snapshot` gives values that are."""
+    """A lifetime read by a frozen model. Use it from one thread at a time; `snapshot` returns values safe to share."""
 
     def __init__(
         self,
@@ -63,11 +63,11 @@ class FocusRuntime:
         generator: torch.Generator | None = None,
         search: QuestionSearch | None = None,
     ) -> None:
-        """Start with an empty lifetime, or with the tree's and its encoder.
+        """Start with an empty lifetime, or with that of `tree` and its encoder.
 
-        The gist defaults to the encoder shipped for the model, or else to the pointer gist; the scorer to the
-        similarity baseline. search: looks up what a question is about. Raises WindowBudgetError when the window
-        cannot hold what the tree holds already.
+        gist: defaults to the encoder shipped for the model, else to the pointer gist. scorer: defaults to the
+        similarity baseline. search: finds the blocks that a question is about. Raises WindowBudgetError when the window
+        cannot hold the tree's lifetime.
         """
         self._model = model
         self._scorer = scorer or TailSimilarity()
@@ -99,7 +99,7 @@ class FocusRuntime:
 
     @property
     def settings(self) -> FocusSettings:
-        """As they are now: the operator may have changed them since."""
+        """Present settings, with the operator's changes."""
         return self._state.settings
 
     @property
@@ -136,12 +136,12 @@ class FocusRuntime:
 
     @property
     def measurements(self) -> Mapping[NodeRef, Measurement]:
-        """Return the latest counterfactual of every measured node."""
+        """Latest counterfactual of every measured node."""
         return self._measured
 
     @property
     def steps_known(self) -> int:
-        """Steps decoded on this branch, those stepped back over included."""
+        """Steps decoded on this branch, undone ones included."""
         return self._timeline.steps_known
 
     @property
@@ -149,10 +149,10 @@ class FocusRuntime:
         return self._timeline.name
 
     def ingest(self, segments: Iterable[Segment], progress: ProgressCallback | None = None) -> FocusView:
-        """Append segments to the lifetime and lay the working context out anew.
+        """Append segments to the lifetime and update the working context.
 
-        Raises WindowBudgetError when the window cannot hold it, and whatever `progress` raises to cancel; the
-        lifetime is then as it was.
+        Raises WindowBudgetError when the window cannot hold them, and whatever `progress` raises to cancel; the
+        lifetime is then unchanged.
         """
         taken = tuple(segments)
         self._text_came(taken, "", progress)
@@ -162,12 +162,12 @@ class FocusRuntime:
         return self.snapshot()
 
     def question(self, text: str, progress: ProgressCallback | None = None) -> FocusView:
-        """Append a question as the model expects a user's turn; the next step refocuses on it first.
+        """Append a question as the model's user turn; the next step begins with a refocus on it.
 
         Raises WindowBudgetError like `ingest`.
         """
         turn = self._model.turn(text)
-        if self._state.answering:  # nothing stands between the user's mark and the question
+        if self._state.answering:  # no blank line between the user's mark and the question
             turn = turn.lstrip("\n")
         self._text_came((Segment(turn, kind="question"),), text, progress)
         if self._trace is not None:
@@ -176,7 +176,7 @@ class FocusRuntime:
         return self.snapshot()
 
     def refocus(self) -> Refocus:
-        """Score and allocate now, whether or not it is due."""
+        """Refocus now, whether or not it is due."""
         state, record = self._refocus_state(self._state, forced=True)
         self._take(Move(state))
         if self._trace is not None:
@@ -184,10 +184,10 @@ class FocusRuntime:
         return record
 
     def step(self, progress: ProgressCallback | None = None) -> StepRecord:
-        """Refocus when it is due, then decode a token. A step that was taken back is repeated as it was.
+        """Refocus if due, then decode a token. A step that was undone is repeated exactly.
 
-        Raises FocusError when the answer has ended or the model fails, and whatever `progress` raises to
-        cancel; nothing has then changed.
+        Raises FocusError when the answer has ended or the model fails, and whatever `progress` raises to cancel;
+        nothing has then changed.
         """
         if self._state.finished:
             raise FocusError("The answer is finished.", title="Nothing to decode", way_out="Ask again, or step back.")
@@ -208,7 +208,7 @@ class FocusRuntime:
     def decode(
         self, n: int, progress: ProgressCallback | None = None, on_record: Callable[[StepRecord], None] | None = None
     ) -> tuple[StepRecord, ...]:
-        """Up to n steps, fewer when the answer ends. Raising from `progress` stops between two tokens."""
+        """Run up to n steps, fewer if the answer ends. Raising from `progress` stops between two tokens."""
         records: list[StepRecord] = []
         for done in range(n):
             if self._state.finished:
@@ -222,7 +222,7 @@ class FocusRuntime:
         return tuple(records)
 
     def back(self, n: int = 1) -> FocusView:
-        """Undo the last n decoded tokens, and all that came between, exactly.
+        """Undo the last n decoded tokens, and everything between them, exactly.
 
         Raises FocusError when fewer were decoded.
         """
@@ -233,10 +233,10 @@ class FocusRuntime:
         return self.snapshot()
 
     def branch(self, name: str | None = None, *, at: int | None = None) -> FocusView:
-        """Begin a branch at a step of the present branch (here, where None) and go on it.
+        """Begin a branch at a step of the present branch (None: the present step) and continue on it.
 
-        What is done in the past begins a branch by itself. Raises FocusError for a name that is taken or a step that is
-        not there.
+        A change after stepping back begins a branch by itself. Raises FocusError for a name that is taken or an unknown
+        step.
         """
         here = self._state.step
         try:
@@ -251,11 +251,11 @@ class FocusRuntime:
         return self.snapshot()
 
     def branches(self) -> tuple[BranchView, ...]:
-        """Return all branches of this run, in the order in which they were begun."""
+        """Return all branches of this run, oldest first."""
         return self._timeline.views()
 
     def switch(self, name: str) -> FocusView:
-        """Go to the end of a branch. Raises FocusError when there is none of this name."""
+        """Go to the end of a branch. Raises FocusError for an unknown name."""
         shared = self._timeline.switch(name)
         self._restore(shared)
         if self._trace is not None:
@@ -263,7 +263,7 @@ class FocusRuntime:
         return self.snapshot()
 
     def override(self, node: NodeRef, override: Override | None) -> FocusView:
-        """Override what happens to a node from the next refocus on; None takes the override back."""
+        """Override what happens to a node from the next refocus on; None removes the override."""
         overrides = {
             ref: other_override for ref, other_override in self._state.allocator.overrides.items() if ref != node
         }
@@ -276,8 +276,10 @@ class FocusRuntime:
         return self.snapshot()
 
     def configure(self, key: str, value: str) -> FocusView:
-        """Change a setting from here on. Raises SettingError when it cannot be, WindowBudgetError for a window
-        that is too small; nothing has then changed.
+        """Change a setting from now on.
+
+        Raises SettingError when it cannot be changed, WindowBudgetError for a window that is too small; nothing has
+        then changed.
         """
         settings = self._state.settings.with_setting(key, value)
         state = replace(self._state, settings=settings)
@@ -291,10 +293,10 @@ class FocusRuntime:
         return self.snapshot()
 
     def act(self, act: Act) -> FocusView:
-        """Forget what lies below some gists, restore it, or purge it for good; the window then shows no more of it.
+        """Forget, restore or purge the detail below some gists, and remove what is hidden from the window.
 
-        Stepping back takes a forgetting or a restoring back too; before a purge nothing can be stepped back
-        to. Raises FocusError for an act that changes nothing.
+        Stepping back undoes a forgetting or a restoration; no step before a purge can be undone. Raises FocusError for
+        an act that changes nothing.
         """
         self._tree.act(act)
         self._take(Move(self._state.without(self._tree.catalogue.sealed)))
@@ -305,7 +307,7 @@ class FocusRuntime:
         return self.snapshot()
 
     def measure(self, entry: int | NodeRef, kind: Action | None = None) -> Measurement:
-        """Counterfactual ΔNLL of expanding, or else collapsing, an entry over the lifetime's last H tokens.
+        """Return the counterfactual ΔNLL of expanding, or else collapsing, an entry over the lifetime's last H tokens.
 
         Raises FocusError when neither is possible or nothing follows the entry.
         """
@@ -319,7 +321,7 @@ class FocusRuntime:
         return measurement
 
     def why(self, entry: int | NodeRef) -> EntryExplanation:
-        """Return everything behind an entry, named by its place or its node.
+        """Return everything behind an entry, given by its position or its node.
 
         Raises FocusError when it is not in the working context.
         """
@@ -329,17 +331,17 @@ class FocusRuntime:
         return view.explain(self._state, self._tree, self._measured, prices, place)
 
     def tokens(self, start: int, end: int) -> TokenSpan:
-        """Return the lifetime's tokens [start, end) with their texts, as far as there are any."""
+        """Return the lifetime's tokens [start, end), clipped to its length, with their texts."""
         return view.tokens(self._tree, start, end)
 
     def snapshot(self) -> FocusView:
-        """Return all that a screen draws, as a single frozen value."""
+        """Return everything that a screen draws, as one frozen value."""
         return view.snapshot(
             self._state, self._tree, self._measured, self.branches(), scorer=self._scorer.name, head=self.steps_known
         )
 
     def place(self, entry: int | NodeRef) -> int:
-        """Return the place of an entry in the working context. Raises FocusError when there is none such."""
+        """Return the position of an entry in the working context. Raises FocusError if it is not there."""
         entries = self._state.context.entries()
         place = entry if isinstance(entry, int) else self._state.context.position(entry)
         if place is None or not 0 <= place < len(entries):
@@ -351,22 +353,21 @@ class FocusRuntime:
         return place
 
     def state_hash(self) -> str:
-        """16 hex digits of everything that decides what comes next: tokens, entries, cooldowns, step."""
+        """Return 16 hex digits of everything that decides the next step: tokens, entries, cooldowns, step."""
         return self._state.digest(self._tree.digest())
 
     def close(self) -> None:
-        """Give back the lifetime's files, where it has any."""
+        """Close the lifetime's files, if it has any."""
         self._tree.close()
 
     def _due(self) -> bool:
         return self._state.fresh or self._state.since >= self.settings.cadence
 
     def _grow_context(self, findings: Findings | None, turn: int) -> WorkingContext:
-        """Return the layout after new text: a new layout for the first text or a large amount, else the old layout
-        extended.
+        """Return the context after new text: extended, or laid out anew for the first text or a large amount.
 
-        After a search that found blocks it is new, too, to leave room for them: only the latest text, from token `turn`
-        on and at most a quarter of the window, is laid out in detail.
+        After a search that found blocks it is also laid out anew, to leave room for them: only the latest text, from
+        token `turn` on and at most a quarter of the window, gets detail.
         """
         state, settings = self._state, self.settings
         known = state.context.lifetime
@@ -380,9 +381,10 @@ class FocusRuntime:
         return make_room(grown, state.scores, self._tree, settings, allocator).context
 
     def _text_came(self, segments: Sequence[Segment], question: str, progress: ProgressCallback | None) -> None:
-        """Append text, a question's or other, and begin anew from it; the lifetime is as it was if it fails.
+        """Append text and begin a new answer; if that fails, the lifetime is unchanged.
 
-        After an answer the model's turn is ended first, so that no text stands in it.
+        After an answer the model's turn is closed first, so that no text becomes part of it. question: "" for other
+        text.
         """
         before, state, findings = self._tree.length, self._state, None
         turns = [span.start for span in self._tree.spans() if span.kind == "question"] if state.answering else []
@@ -420,7 +422,7 @@ class FocusRuntime:
         self._take(Move(after))
 
     def _take(self, move: Move) -> None:
-        """Make a move that is carried out already the present; a move in the past begins a branch."""
+        """Record a completed move and make its state the present one; after stepping back it begins a branch."""
         forked = self._timeline.add(move)
         self._state = move.after
         if forked is not None and self._trace is not None:
@@ -434,7 +436,7 @@ class FocusRuntime:
         return after, record
 
     def _decode(self, progress: ProgressCallback | None) -> tuple[StepRecord, FocusState]:
-        """Refocus if due, then a token. The lifetime has grown by it; the state after is only returned."""
+        """Refocus if due and decode a token, which is appended to the lifetime; return the record and the new state."""
         began = self._clock.perf()
         state, refocused = self._state, None
         if self._due():
@@ -453,7 +455,9 @@ class FocusRuntime:
         return self._generator.get_state() if settings.temperature > 0 else None
 
     def _restore(self, shared: int | None = None) -> None:
-        """Be where the timeline is. shared: the step up to which it is where it was; here, where None."""
+        """Restore the timeline's present state. shared: step up to which measurements stay valid; None for the present
+        step.
+        """
         self._state = state = self._timeline.state
         self._tree.seal(state.sealed)
         if state.random is not None:

@@ -1,8 +1,8 @@
-"""Perform a step, a refocus where it is due and then a decoded token; and keep all moves in branches, so that each can
-be undone, repeated, or left beside another.
+"""Carry out a step: a refocus if due, then a decoded token; and record all moves in branches, so that each can be
+undone or repeated.
 
-A branch is the list of its moves from the beginning; branches share those before they part. Undoing takes
-back tokens from the lifetime, repeating appends them again: both end in the very state that was there.
+A branch is the list of its moves from the beginning; branches share the moves before they part. Undoing cuts tokens
+from the lifetime, repeating appends them again; both restore exactly the earlier state.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ def refocus(
 ) -> tuple[FocusState, Refocus]:
     """Return the state after a refocus and its record; nothing else changes.
 
-    After new text there are `question_passes` passes of at most `question_n_diff` actions, else `refinement_passes` of
-    at most `n_diff`; they end early when a pass applies nothing. While nothing is asked a single pass exchanges a pair.
-    Raises FocusError for scores that are none, WindowBudgetError as `allocate` does.
+    After new text there are up to `question_passes` passes of at most `question_n_diff` actions, else up to
+    `refinement_passes` of at most `n_diff`; a pass that applies nothing is the last. While nothing is asked, one pass
+    exchanges a pair. Raises FocusError for invalid scores, WindowBudgetError as `allocate` does.
     """
     began = clock.perf()
     number = state.allocator.refocus + 1
@@ -76,7 +76,7 @@ def refocus(
         context, allocator, scores = allocation.context, allocation.state, allocation.scores
         prices = allocation.prices
         edits += len(allocation.edits)
-        # of two passes the later pass counts; what was applied is not asked about again
+        # a later pass replaces an earlier decision; applied actions do not come up again
         decisions |= {(action.node, action.kind): replace(action, refinement=done) for action in allocation.actions}
         if not allocation.edits:
             break
@@ -126,7 +126,7 @@ def refocus(
 
 
 def _parts(scores: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
-    """Return each entry's named summands."""
+    """Return the named summands of each entry's score."""
     named = {name: aggregate(context, part) for name, part in scores.parts.items()}
     return {
         entry.node: tuple((name, float(part[place])) for name, part in named.items())
@@ -135,7 +135,7 @@ def _parts(scores: Scores, context: WorkingContext) -> dict[NodeRef, Parts]:
 
 
 def _require_scores(scores: Scores, context: WorkingContext, scorer: FocusScorer) -> None:
-    """NaN fails the comparison too."""
+    """Raise FocusError unless there is a score in [-1, 1] for each position; NaN fails the comparison too."""
     values = scores.values
     if len(values) != context.used - SINKS or not bool(((values >= -1) & (values <= 1)).all()):
         raise FocusError(
@@ -151,11 +151,10 @@ def decode_token(
     generator: torch.Generator,
     progress: ProgressCallback | None = None,
 ) -> tuple[StepRecord, FocusState]:
-    """Return the record of another token and the state after it; the tree has grown by it.
+    """Return the record of one more token and the state after it; the token is appended to the tree.
 
-    Times, refocus and state hash of the record are the caller's to fill in. Raises WindowBudgetError where no
-    position can be made free, FocusError where the model fails, and whatever `progress` raises to cancel; the
-    tree is then as it was.
+    The caller fills in the record's times, refocus and state hash. Raises WindowBudgetError where no position can be
+    freed, FocusError where the model fails, and whatever `progress` raises to cancel; the tree is then unchanged.
     """
     model, settings = tree.model, state.settings
     context = state.context if state.context.free >= 1 else _room_for_one(state, tree)
@@ -195,7 +194,7 @@ def decode_token(
 
 
 def choose(logits: torch.Tensor, temperature: float, generator: torch.Generator) -> tuple[int, float]:
-    """Return (V,) -> the next token and its NLL in nats under the model itself, whatever the temperature."""
+    """Return the next token for logits (V,), and its NLL in nats under the model itself, whatever the temperature."""
     log_probabilities = torch.log_softmax(logits.double(), dim=-1)
     if temperature == 0:
         token = int(logits.argmax())
@@ -206,7 +205,7 @@ def choose(logits: torch.Tensor, temperature: float, generator: torch.Generator)
 
 
 def _room_for_one(state: FocusState, tree: LifetimeTree) -> WorkingContext:
-    """Room for a token, where the cadence is longer than the window could promise."""
+    """Return the context with room for one token, where the cadence is longer than the reserved room."""
     allocator = replace(state.allocator, headroom=1)
     context = make_room(state.context, state.scores, tree, state.settings, allocator).context
     if context.free < 1:
@@ -222,7 +221,7 @@ MAIN = "main"
 
 @dataclass(frozen=True, slots=True)
 class TimelineSpan:
-    """Tokens of the lifetime and where they came from."""
+    """Tokens of the lifetime with their source and metadata."""
 
     tokens: tuple[int, ...]
     span: SpanSource
@@ -231,8 +230,9 @@ class TimelineSpan:
 
 @dataclass(slots=True, eq=False)
 class Move:
-    """One thing that changed the state: a decoded token (which has a record), text that came, a refocus, the operator's
-    override or a setting, and the state it led to. pieces: what it appended, stored from when it was first undone.
+    """A change of the state: a decoded token (which has a record), appended text, a refocus, an override or a setting.
+
+    after: the state it led to. pieces: the tokens that it appended, stored when it is first undone.
     """
 
     after: FocusState
@@ -242,7 +242,7 @@ class Move:
 
 @dataclass(slots=True)
 class _Line:
-    """One branch. at: the step at which it left its parent."""
+    """A branch. at: the step at which it left its parent."""
 
     name: str
     parent: str = ""
@@ -251,7 +251,7 @@ class _Line:
 
 
 class Timeline:
-    """The branches over a single lifetime, and how much of the present branch is in force."""
+    """The branches over one lifetime, and how many moves of the present branch are in force."""
 
     def __init__(self, tree: LifetimeTree, reader: PrefixReader, start: FocusState) -> None:
         self._tree = tree
@@ -263,26 +263,26 @@ class Timeline:
 
     @property
     def name(self) -> str:
-        """Name of the current branch."""
+        """Name of the present branch."""
         return self._line.name
 
     @property
     def steps(self) -> int:
-        """Tokens decoded that are in force."""
+        """Decoded tokens in force."""
         return self.state.step
 
     @property
     def steps_known(self) -> int:
-        """Tokens decoded on this branch, those stepped back over included."""
+        """Decoded tokens on this branch, undone ones included."""
         return self._line.moves[-1].after.step if self._line.moves else self._start.step
 
     def ahead(self) -> Move | None:
-        """Return the move that was undone last."""
+        """Return the next undone move, or None."""
         return self._line.moves[self._place] if self._place < len(self._line.moves) else None
 
     def add(self, move: Move) -> BranchView | None:
-        """Take in a move that just happened. Where others left from here before, it begins a branch, which is returned,
-        and they stay on the old branch.
+        """Add a move that just happened. If undone moves follow here, begin a branch, return it, and leave them on the
+        old one.
         """
         forked = self.fork() if self.ahead() is not None else None
         self._line.moves.append(move)
@@ -290,7 +290,7 @@ class Timeline:
         return forked
 
     def forward(self) -> Move:
-        """Repeat the move that was undone last."""
+        """Repeat the next undone move."""
         move = self._line.moves[self._place]
         for piece in move.pieces or ():
             span = piece.span
@@ -299,7 +299,7 @@ class Timeline:
         return move
 
     def back(self) -> Move:
-        """Undo the last move that is in force."""
+        """Undo the last move in force."""
         self._place -= 1
         move = self._line.moves[self._place]
         start, end = self.state.context.lifetime, move.after.context.lifetime
@@ -318,7 +318,7 @@ class Timeline:
         return move
 
     def back_steps(self, n: int) -> None:
-        """Undo the last n decoded tokens and all that came between. Raises FocusError when there are fewer."""
+        """Undo the last n decoded tokens and everything between them. Raises FocusError when there are fewer."""
         known = self.steps - self._start.step
         if not 0 < n <= known:
             raise FocusError(
@@ -330,8 +330,9 @@ class Timeline:
             n -= self.back().record is not None
 
     def fork(self, name: str | None = None) -> BranchView:
-        """Begin a branch here and go on it; the present branch keeps all its moves. Raises FocusError for a name that
-        is taken.
+        """Begin a branch here and continue on it; the old branch keeps all its moves.
+
+        Raises FocusError for a name that is empty or taken.
         """
         chosen = self._free_name() if name is None else name
         if chosen in self._lines or not chosen.strip():
@@ -345,7 +346,7 @@ class Timeline:
         return self._view(line)
 
     def seek(self, step: int) -> None:
-        """Go to where so many tokens were decoded, on this branch, forwards or back.
+        """Go to a step of this branch, forwards or back.
 
         Raises FocusError when the branch has no such step.
         """
@@ -361,9 +362,7 @@ class Timeline:
             self.forward()
 
     def switch(self, name: str) -> int:
-        """Go to the end of a branch; the step up to which both are the same. Raises FocusError for an unknown
-        name.
-        """
+        """Go to the end of a branch; return the step up to which both agree. Raises FocusError for an unknown name."""
         if name not in self._lines:
             raise FocusError(
                 f"There is no branch {name!r}.", title="No such branch", way_out=f"Available: {', '.join(self._lines)}."
@@ -380,11 +379,11 @@ class Timeline:
 
     @property
     def state(self) -> FocusState:
-        """Return the state after the last move in force."""
+        """State after the last move in force."""
         return self._line.moves[self._place - 1].after if self._place else self._start
 
     def views(self) -> tuple[BranchView, ...]:
-        """Return all branches, in the order in which they were begun."""
+        """Return all branches, oldest first."""
         return tuple(self._view(line) for line in self._lines.values())
 
     def _free_name(self) -> str:
@@ -407,6 +406,6 @@ class Timeline:
 
 
 def _common(ours: Sequence[Move], theirs: Sequence[Move]) -> int:
-    """Return how many moves two branches share."""
+    """Return how many leading moves two branches share."""
     pairs = zip(ours, theirs, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a is not b), min(len(ours), len(theirs)))

@@ -1,5 +1,5 @@
-"""Measure the value of detail to the tokens after it, by computing the context both ways, and of memory blocks
-to an answer, by the time they stood as tokens and the gain to the model.
+"""Measure what detail is worth to the tokens after it, by reading the context with and without it; and what memory
+blocks are worth to an answer, by their time as tokens and the model's gain.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from amgs_focus.window.working_context import WorkingContext, token_entries
 def measure(
     context: WorkingContext, tree: LifetimeTree, place: int, horizon: int, clock: PerfClock, kind: Action | None = None
 ) -> Measurement:
-    """NLL of the last tokens with an entry coarse less with it fine, in nats a token, whether or not it
-    would fit.
+    """Return the NLL of the last tokens with an entry coarse less that with it fine, in nats a token, even if it does
+    not fit.
 
-    The tokens are the last `horizon` of the lifetime, or as many of them as stand as tokens after the
-    entry. kind defaults to expand for a gist and to collapse for tokens. Raises FocusError when the action
-    is illegal or when nothing follows the entry.
+    The tokens are the last `horizon` of the lifetime, or as many of them as are read as tokens after the entry. kind
+    defaults to expand for a gist and to collapse for tokens. Raises FocusError when the action is illegal or when
+    nothing follows the entry.
 
-    A full pass for each way, no cache, no approximation. MegaContext, "Counterfactual ΔNLL labeling".
+    Each context is read in full, without a cache or an approximation. MegaContext, "Counterfactual ΔNLL labeling".
     """
     began = clock.perf()
     entry = context.entries()[place]
@@ -79,7 +79,9 @@ def measure(
 def negative_log_likelihood(
     context: WorkingContext, tree: LifetimeTree, targets: torch.Tensor, dropped: NodeRef | None = None
 ) -> torch.Tensor:
-    """Return (n,) −log p in nats of each of the context's last n tokens, after all before it but the entry `dropped`.
+    """Return (n,) −log p in nats of each of the context's last n tokens, given all before it except the entry
+    `dropped`.
+
     Raises FocusError on NaN.
     """
     with torch.no_grad():
@@ -93,7 +95,7 @@ def negative_log_likelihood(
 
 
 def _collapse_node(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -> WorkingContext:
-    """Return the context with a node closed; FocusError says why it cannot be."""
+    """Return the context with a node collapsed. Raises FocusError that says why it cannot be."""
     if tree.span(node)[1] > context.tail_start or node.index >= tree.count(node.level):
         raise FocusError(
             f"{node} is in the tail or not complete, so there is no gist to compare with.",
@@ -104,7 +106,7 @@ def _collapse_node(context: WorkingContext, tree: LifetimeTree, node: NodeRef) -
 
 
 def _token_run(context: WorkingContext) -> int:
-    """Return the lifetime token from which the context ends in tokens."""
+    """Return the lifetime token from which the context holds only tokens."""
     start = context.lifetime
     for entry in reversed(context.entries()):
         if entry.level:
@@ -114,7 +116,7 @@ def _token_run(context: WorkingContext) -> int:
 
 
 HALF = 0.5
-"""A block counts as standing in tokens from this share on."""
+"""Share of a block from which it counts as read as tokens."""
 
 
 def block_utilities(
@@ -125,14 +127,11 @@ def block_utilities(
     measure: bool = True,
     progress: ProgressCallback | None = None,
 ) -> tuple[BlockUtility, ...]:
-    """Return the worth of every memory block in the lifetime, in order of time.
+    """Return the utility of every memory block in the lifetime, in order of time.
 
-    measure: also the ΔNLL of the detail that is there, or could be, over the tokens of the answer; what comes out
-    counts for forgetting too. Raises
-    FocusError when there is no answer to measure over, and whatever `progress` raises to cancel.
-
-    A block's ΔNLL is that of the gists over it, shared out by overlap: the answer's tokens with the block's detail and
-    without it. It is measured over the present answer, which has to be there.
+    measure: also measure, over the present answer's tokens, the ΔNLL of detail that is open or could be, and record it
+    as usage, which counts for forgetting. A block's ΔNLL is that of the gists over it, by overlap. Raises FocusError
+    when there is no answer to measure over, and whatever `progress` raises to cancel.
     """
     spans: dict[str, list[SpanSource]] = defaultdict(list)
     for span in tree.spans():
@@ -162,10 +161,9 @@ def block_utilities(
 
 
 def before_answer(state: FocusState) -> WorkingContext:
-    """Return the present layout without the answer's tokens, as the model saw it when it began.
+    """Return the present context without the answer's tokens, as the model saw it before it answered.
 
-    What was the tail then stands as tokens again, and of a gist over older text too, that text is left as it is one
-    level finer.
+    What was the tail then is tokens again; a gist that also covers older text is replaced by its children.
     """
     context = state.context
     length = context.lifetime - len(state.answer)
@@ -184,7 +182,7 @@ def before_answer(state: FocusState) -> WorkingContext:
 
 @dataclass(frozen=True, slots=True)
 class _Gain:
-    """Gain from a block's detail per token of the answer, in nats, with its standard error."""
+    """Gain from the detail below a gist, in nats per token of the answer, with its standard error."""
 
     node: NodeRef
     gain: float
@@ -199,8 +197,8 @@ def measure_losses(
     clock: PerfClock,
     progress: ProgressCallback | None = None,
 ) -> list[NDArray[np.float64]]:
-    """Return the NLL of each token of an answer after a context, and after each of the others; what they share with
-    the first is read once.
+    """Return the NLL of each token of an answer, after a context and after each other context; shared beginnings are
+    read once.
     """
     reader, losses = PrefixReader(tree.model, clock), []
     for number, trial in enumerate([context, *others]):
@@ -213,6 +211,9 @@ def measure_losses(
 def _labels(
     state: FocusState, tree: LifetimeTree, clock: PerfClock, progress: ProgressCallback | None
 ) -> Sequence[_Gain]:
+    """Return the gain of every level-1 gist before the tail that is open or may be opened. Raises FocusError without an
+    answer.
+    """
     answer = tuple(token for token in state.answer if token not in tree.model.stops)
     if not answer:
         raise FocusError(
@@ -240,7 +241,7 @@ def _labels(
 
 
 def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
-    """Return how much of a block stood as tokens."""
+    """Return the share of a block that is read as tokens."""
     whole = shown = 0
     for span in spans:
         whole += span.end - span.start
@@ -251,7 +252,7 @@ def _share(spans: Iterable[SpanSource], bands: Sequence[Band]) -> float:
 def _gain(
     spans: Sequence[SpanSource], labels: Sequence[_Gain], tree: LifetimeTree
 ) -> tuple[float | None, float, float]:
-    """Return (ΔNLL in nats a token of the answer, its standard error, the share of the block that was measured)."""
+    """Return (ΔNLL in nats a token of the answer, its standard error, the measured share of the block)."""
     whole = sum(span.end - span.start for span in spans)
     gain = variance = covered = 0.0
     for label in labels:

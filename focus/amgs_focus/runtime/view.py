@@ -1,4 +1,4 @@
-"""Build the screen's view: a snapshot of the whole engine, the explanation of an entry, and a node's origin."""
+"""Build the views of a runtime: a snapshot of everything, the explanation of an entry, and a node's provenance."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from amgs_focus.window.allocator import ReadingCosts
 from amgs_focus.window.candidates import FORGOTTEN, count_remaining_cooldown, reserve, say_stay
 from amgs_focus.window.working_context import SINKS, Entry, WorkingContext
 
-MOST = 16  # spans listed of a coarse gist
+MOST = 16  # most spans listed for a gist
 
 
 def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
-    """Return what is stored of a node; of a block of tokens the use and the gist are those of the gist above it."""
+    """Return what is stored about a node; for a block of tokens, usage and version are those of the gist above it."""
     start, end = tree.span(node)
     catalogue = tree.catalogue
     spans = [
@@ -54,8 +54,9 @@ def node_provenance(tree: LifetimeTree, node: NodeRef) -> NodeProvenance:
 
 
 def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> float:
-    """Return how much the level-1 gists of tokens [start, end) differ, of at most the first `most`: their mean squared
-    distance to their mean, as a share of their mean square. Near 0 for what repeats itself.
+    """Return how much the level-1 gists of tokens [start, end) differ, using at most the first `most`.
+
+    It is their mean squared distance to their mean, as a share of their mean square; near 0 for repetitive text.
     """
     first, last = start // tree.block_size, min(-(-end // tree.block_size), tree.count(1))
     if last - first < 2:
@@ -65,10 +66,10 @@ def spread_of(tree: LifetimeTree, start: int, end: int, most: int = 256) -> floa
 
 
 _HALF = "�"
-"""What an incomplete character at the end of a text is decoded as."""
+"""What an incomplete character at the end of a text decodes to."""
 
 GIST_TOKENS = 24
-"""Tokens of what a gist stands for that a view shows."""
+"""Tokens of a gist's text that a view shows."""
 
 Decisions = Mapping[tuple[NodeRef, Action], Decision]
 Measurements = Mapping[NodeRef, Measurement]
@@ -83,7 +84,7 @@ def snapshot(
     scorer: str,
     head: int,
 ) -> FocusView:
-    """Return a runtime as a single frozen value.
+    """Return a view of a runtime as one frozen value.
 
     measurements: the latest of each node. scorer: its name; head: steps known on the active branch.
     """
@@ -137,13 +138,13 @@ def snapshot(
 
 
 def _text_of(entry: Entry, tree: LifetimeTree) -> str:
-    """Read what an entry stands for; of a gist its first words."""
+    """Return the text of an entry; for a gist its first words."""
     end = entry.end if entry.level == 0 else min(entry.end, entry.start + GIST_TOKENS)
     return tree.text(entry.start, end)
 
 
 def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
-    """Return the spans that were pinned and stand coarser than that."""
+    """Return the pinned nodes whose span is coarser now than pinned."""
     pinned = [node for node, word in state.allocator.overrides.items() if word == "pin" and tree.exists(node)]
     places = {node: state.context.covering(tree.span(node)[0]) for node in pinned}
     entries = state.context.entries()
@@ -153,7 +154,7 @@ def _unheld(state: FocusState, tree: LifetimeTree) -> tuple[NodeRef, ...]:
 def explain(
     state: FocusState, tree: LifetimeTree, measurements: Measurements, prices: ReadingCosts, place: int
 ) -> EntryExplanation:
-    """Return everything behind the entry at a place. prices: what reading the context costs now."""
+    """Return everything behind the entry at a position. prices: of reading the present context."""
     settings = state.settings
     entry = state.context.entries()[place]
     decisions = _by_node(state.last.decisions if state.last else ())
@@ -197,7 +198,7 @@ def tokens(tree: LifetimeTree, start: int, end: int) -> TokenSpan:
 
 
 def token_texts(model: BaseModel, ids: Sequence[int]) -> tuple[str, ...]:
-    """Return each token's text. A character that several tokens make up stands with the last of them."""
+    """Return each token's text. A character made of several tokens belongs to the last of them."""
     texts, before = [], ""
     for place in range(1, len(ids) + 1):
         whole = model.decode(ids[:place])
@@ -251,8 +252,10 @@ def _by_node(decisions: tuple[Decision, ...]) -> Decisions:
 
 
 def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decision | None:
-    """Find the decision that concerns an entry: what put it there, else what was, or was not, done with it; of its
-    group only where nothing was decided about a gist itself.
+    """Return the decision that concerns an entry, or None.
+
+    An action that put it in place comes first, then what was decided about it; for a gist a decision about itself comes
+    before one about its group.
     """
     parent = parent_of(entry.node, block_size)
     closed, opened = decisions.get((entry.node, "collapse")), decisions.get((parent, "expand"))
@@ -267,19 +270,19 @@ def _decision_of(entry: Entry, decisions: Decisions, block_size: int) -> Decisio
 
 
 def _collapsible(entry: Entry, context: WorkingContext, tree: LifetimeTree) -> bool:
-    """Return whether a complete gist outside the tail stands above the entry."""
+    """Return whether a complete gist outside the tail covers the entry."""
     parent = parent_of(entry.node, context.block_size)
     return parent.index < tree.count(parent.level) and tree.span(parent)[1] <= context.tail_start
 
 
 def _collapse_cost(entry: Entry, context: WorkingContext) -> int:
-    """Return positions that closing the entry's parent takes (negative), were all siblings at its level."""
+    """Return the (negative) change in positions of collapsing the entry's parent, if all siblings are at its level."""
     siblings = 1 if entry.level == 0 else context.block_size
     return context.collapse_cost([entry] * siblings)
 
 
 def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
-    """Return the block that most of an entry came from; None for gists of gists of gists, which mix too many."""
+    """Return the memory block that most of an entry came from; None above level 2, where too many are mixed."""
     if entry.level > 2:
         return None
     shares: Counter[str] = Counter()
@@ -290,6 +293,7 @@ def _main_source(entry: Entry, tree: LifetimeTree) -> str | None:
 
 
 def _sentence(decision: Decision | None, refocuses: int) -> str:
+    """Return the sentence that says what was decided about an entry."""
     if decision is None:
         return f"Not judged yet: {'it came after the last refocus' if refocuses else 'there was no refocus so far'}."
     done = {"expand": "opened", "collapse": "closed"}[decision.kind]
@@ -300,7 +304,7 @@ def _sentence(decision: Decision | None, refocuses: int) -> str:
 
 
 def _would(shown: EntryView, decision: Decision | None, state: FocusState, settings: FocusSettings) -> str:
-    """Return what would make something happen to the entry at the next refocus."""
+    """Return the sentence that says what would change an entry at the next refocus."""
     if shown.protected:
         end = (shown.index + 1) * settings.block_size
         waits = end + settings.tail_blocks * settings.block_size - state.context.lifetime

@@ -1,4 +1,4 @@
-"""Events of a runtime, as lines of a trace, and their receivers. No torch, and no model."""
+"""Events of a runtime as lines of a trace, and the Protocol of their receiver. Needs neither torch nor a model."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act, ActKind
 
 FORMAT = "amgs-focus-trace-4"
-"""3 could tell of blocks that stood beside a gist, which are gone; what else it holds is as in 2."""
+"""The only format that is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class TraceHeader:
     """Initial conditions of a replay.
 
     fingerprint: of the model's embedding rows; gist_version, scorer_version: of the encoder's and the lens's weights;
-    lifetime: tokens present before; created: ISO 8601 or empty; kept: the folder of a stored lifetime, '' where the
-    trace holds all of it; text_encoder: by which questions are searched, '' where they are searched by words alone;
-    search: the options of that search, by name; options: the engine's constants.
+    lifetime: tokens present at the start; created: ISO 8601 or empty; kept: the folder of a stored lifetime, '' if the
+    trace holds all of it; text_encoder: used to search for questions, '' if they are searched by words alone; search:
+    the options of that search, by name; options: the engine's constants.
     """
 
     model: ModelCard
@@ -52,7 +52,7 @@ class TraceHeader:
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Segments that came in, and the state after them."""
+    """Segments were appended. state_hash: afterwards, here and below."""
 
     segments: tuple[Segment, ...]
     state_hash: str
@@ -60,7 +60,7 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class QuestionRecord:
-    """A question, and the state after it."""
+    """A question was appended."""
 
     question: str
     state_hash: str
@@ -68,7 +68,7 @@ class QuestionRecord:
 
 @dataclass(frozen=True, slots=True)
 class SteppedBack:
-    """Steps taken back, and the state after that."""
+    """Steps were undone."""
 
     steps: int
     state_hash: str
@@ -76,7 +76,7 @@ class SteppedBack:
 
 @dataclass(frozen=True, slots=True)
 class Overridden:
-    """The operator's override of a node; None took it back."""
+    """The operator overrode a node; None removed the override."""
 
     node: NodeRef
     word: Override | None
@@ -84,7 +84,7 @@ class Overridden:
 
 @dataclass(frozen=True, slots=True)
 class Configured:
-    """A setting that the operator changed, and the state after it."""
+    """The operator changed a setting."""
 
     key: str
     value: str
@@ -93,8 +93,10 @@ class Configured:
 
 @dataclass(frozen=True, slots=True)
 class Branched:
-    """A branch that left `parent` at a step. chosen: by the operator, who may have gone to that step for it;
-    else because something was done in the past, namely what the next line tells.
+    """A branch left `parent` at a step.
+
+    chosen: the operator began it, and may have gone to that step for it; otherwise the next event, after stepping back,
+    began it.
     """
 
     name: str
@@ -114,7 +116,7 @@ class Switched:
 
 @dataclass(frozen=True, slots=True)
 class Acted:
-    """Spans were forgotten, restored or purged, and the state after it. nodes: runs (level, first, stop)."""
+    """Spans were forgotten, restored or purged. nodes: runs (level, first, stop)."""
 
     id: int
     kind: ActKind
@@ -126,13 +128,13 @@ class Acted:
 
     @property
     def act(self) -> Act:
-        """As it is done again; what the lifetime's own record held of it is not in the trace."""
+        """The act for a replay, without the descriptors that only the lifetime's journal holds."""
         return Act(self.id, self.kind, NodeSet.join(self.nodes), self.at, self.by, self.why)
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """The trace was closed in order. events: lines between the header and this line."""
+    """The trace was closed properly. events: number of lines between the header and this line."""
 
     events: int
 
@@ -173,7 +175,7 @@ NAMES = {kind: name for name, kind in KINDS.items()}
 
 @dataclass(frozen=True, slots=True)
 class TraceEvent:
-    """A record and the line it stands on, from 1."""
+    """A record and its line number, from 1."""
 
     line: int
     record: Record
@@ -181,7 +183,7 @@ class TraceEvent:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """A trace as read. complete: it was closed in order and not cut off between two lines."""
+    """A trace as read. complete: it was closed properly."""
 
     header: TraceHeader
     events: tuple[TraceEvent, ...]
@@ -193,7 +195,7 @@ class Trace:
 
 
 def outcome(refocus: Refocus | None) -> Any:
-    """Return what was decided, without how long it took and with scores left to the decisions that they led to."""
+    """Return the decisions and bands of a refocus for comparison, without times and scores."""
     if refocus is None:
         return None
     decided = [
@@ -204,7 +206,7 @@ def outcome(refocus: Refocus | None) -> Any:
 
 
 class TraceSink(Protocol):
-    """Told everything that happens, in order. state_hash: the state after it."""
+    """Receives everything that happens, in order. state_hash: after the event."""
 
     def record_segments(self, segments: Sequence[Segment], state_hash: str) -> None: ...
 
@@ -223,7 +225,7 @@ class TraceSink(Protocol):
     def record_measurement(self, measurement: Measurement) -> None: ...
 
     def record_branch(self, branch: BranchView, chosen: bool, state_hash: str) -> None:
-        """chosen: by the operator, at that step; else because something was done in the past."""
+        """Record a new branch. chosen: as in `Branched`."""
 
     def record_keyframe(self, keyframe: Keyframe) -> None: ...
 

@@ -1,4 +1,4 @@
-"""Analyse a trace without a model: its branches, the point where two of them part, and a summary."""
+"""Analyse a trace without a model: its branches, where two of them part, and a summary."""
 
 from __future__ import annotations
 
@@ -33,9 +33,7 @@ _MOVES = (Ingested, QuestionRecord, Overridden, Configured, Acted, StepRecord)
 
 @dataclass(slots=True)
 class TraceBranch:
-    """One branch of a trace: everything that changed something on it, from the beginning. at: the step at
-    which it left its parent.
-    """
+    """A branch of a trace: every change on it from the beginning. at: the step at which it left its parent."""
 
     name: str
     parent: str = ""
@@ -55,7 +53,7 @@ class TraceBranch:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A node about which two refocuses decided otherwise; None where either had nothing to decide."""
+    """A node about which two refocuses decided differently; None where one of them decided nothing."""
 
     node: NodeRef
     kind: str
@@ -67,12 +65,12 @@ class Changed:
 
 @dataclass(frozen=True, slots=True)
 class TraceDiff:
-    """Two runs beside each other up to where they part, and after.
+    """Comparison of two branches: where they part, and what follows.
 
-    headers: (name, ours, theirs) of what differed from the start. shared: steps that are the same. what: the
-    first thing that differs, told for each by a sentence. refocus_step: tokens decoded before the first
-    refocus that decided otherwise, −1 when none did; changed: its decisions. ours_text, theirs_text: what
-    was decoded after the shared steps.
+    headers: (name, ours, theirs) of header fields that differ. shared: leading steps that agree. what: kind of the
+    first difference; ours_did, theirs_did: a phrase for each side. refocus_step: tokens decoded before the first
+    refocus that decided differently, −1 if none did; changed: its decisions. ours_text, theirs_text: decoded after the
+    shared steps.
     """
 
     ours: str
@@ -96,7 +94,7 @@ class TraceDiff:
 
 @dataclass(frozen=True, slots=True)
 class LineSummary:
-    """One branch in numbers."""
+    """Figures of a branch."""
 
     name: str
     parent: str
@@ -109,7 +107,7 @@ class LineSummary:
 
 @dataclass(frozen=True, slots=True)
 class TraceSummary:
-    """`focus trace`: what a trace holds. events: how many of each kind; milliseconds: all steps together."""
+    """Contents of a trace. events: number of each kind; milliseconds: sum over all steps."""
 
     path: str
     header: TraceHeader
@@ -125,13 +123,13 @@ class TraceSummary:
 
 @dataclass(frozen=True, slots=True)
 class Lineage:
-    """The branches of a trace by name, and which of them was current at its end."""
+    """The branches of a trace by name, and which of them is current at its end."""
 
     lines: Mapping[str, TraceBranch]
     active: str
 
     def line(self, name: str = "") -> TraceBranch:
-        """Return a branch, the active branch for "". Raises TraceError for an unknown branch."""
+        """Return a branch; "" is the active one. Raises TraceError for an unknown branch."""
         if (name or self.active) not in self.lines:
             raise TraceError(
                 f"The trace has no branch {name!r}.",
@@ -142,7 +140,7 @@ class Lineage:
 
 
 def lineage(trace: Trace) -> Lineage:
-    """Follow the events to the branches. Raises TraceError for an event that cannot follow those before."""
+    """Return the branches that the events build. Raises TraceError for an event that cannot follow the earlier ones."""
     line = TraceBranch("main")
     lines = {line.name: line}
     place = 0
@@ -169,7 +167,7 @@ def lineage(trace: Trace) -> Lineage:
 
 
 def summary(trace: Trace, path: str = "") -> TraceSummary:
-    """Return what the trace holds."""
+    """Return a summary of a trace."""
     history = lineage(trace)
     line = history.line()
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
@@ -208,8 +206,10 @@ def diff(
     headers: tuple[TraceHeader, TraceHeader] | None = None,
     names: tuple[str, str] | None = None,
 ) -> TraceDiff:
-    """Return where two branches, of one trace or of two, part: the first thing done otherwise, the first decision that
-    differs, and the text after it. headers: of their traces, where they are two.
+    """Return where two branches, of one trace or of two, part: the first different move, the first refocus with
+    different decisions, and the text after the shared steps.
+
+    headers: of their traces, if they are two. names: shown for the branches.
     """
     part = next(
         (at for at, (a, b) in enumerate(zip(ours.moves, theirs.moves, strict=False)) if not _alike(a, b)),
@@ -236,7 +236,7 @@ def diff(
 
 
 def _seek(line: TraceBranch, place: int, step: int) -> int:
-    """Return the place in a line at which so many steps were taken, going move by move as the runtime does."""
+    """Return the place in a line after so many steps, moving as the runtime does."""
     taken = _steps(line.moves[:place])
     while place > 0 and taken > step:
         place -= 1
@@ -252,7 +252,7 @@ def _steps(moves: Sequence[Record]) -> int:
 
 
 def _alike(a: Record, b: Record) -> bool:
-    """Return whether two moves did the same, however long they took."""
+    """Return whether two moves did the same, whatever their times."""
     if isinstance(a, StepRecord) and isinstance(b, StepRecord):
         return a.token == b.token and outcome(a.refocus) == outcome(b.refocus)
     if isinstance(a, Refocus) and isinstance(b, Refocus):
@@ -269,7 +269,9 @@ def _alike(a: Record, b: Record) -> bool:
 
 
 def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Changed, ...]]:
-    """Return the first refocus that decided otherwise: tokens decoded before it, and what it decided."""
+    """Return tokens decoded before the first refocus that decided differently, and its differences; (−1, ()) if none
+    did.
+    """
     for a, b in zip(ours.refocuses, theirs.refocuses, strict=False):
         if outcome(a) != outcome(b):
             return a.step, _changes(a, b)
@@ -277,7 +279,7 @@ def _first_change(ours: TraceBranch, theirs: TraceBranch) -> tuple[int, tuple[Ch
 
 
 def _changes(a: Refocus, b: Refocus) -> tuple[Changed, ...]:
-    """Decisions that differ, those that were carried out by only either first."""
+    """Return the decisions that differ, those applied on one side first."""
     mine, other = ({(decision.node, decision.kind): decision for decision in refocus.decisions} for refocus in (a, b))
     changes = [
         Changed(node, kind, _reason(x), _reason(y), x.score if x else 0.0, y.score if y else 0.0)
@@ -292,7 +294,7 @@ def _reason(decision: Decision | None) -> Reason | None:
 
 
 def _what(a: Record | None, b: Record | None) -> Change:
-    """Return what kind of thing differs first."""
+    """Return the kind of the first difference."""
     record = a if a is not None else b
     if record is None:
         return "nothing"
@@ -317,7 +319,7 @@ _CHANGES: tuple[tuple[type[Record], Change], ...] = (
 
 
 def _describe_move(move: Record | None) -> str:
-    """Return a move as a sentence."""
+    """Return a phrase that describes a move."""
     if move is None:
         return "ends here"
     if isinstance(move, StepRecord):

@@ -1,8 +1,8 @@
 """The telemetry that MegaContext asks for, from a trace alone: loss, swaps, residency, latency, utilization.
 
-An iteration is a refocus and the tokens decoded until the next refocus. An entry's stay is counted in refocuses, from
-the refocus that put it in place (or in which it left the tail) to that in which it was gone. Weights & Biases gets it
-where somebody asks for that and has the library, which is never loaded otherwise.
+An iteration is a refocus and the tokens decoded until the next one. An entry's stay is counted in refocuses, from the
+one that put it in place (or in which it left the tail) to the one in which it was gone. Telemetry can be sent to
+Weights & Biases on request; the library is loaded only then.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from amgs_focus.tree.span_metadata import plain, round_floats
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """One refocus and what was decoded after it.
+    """A refocus and what was decoded after it.
 
-    loss_at_h: mean NLL in nats of the next H tokens, None when none were decoded; latency_ms: of all its
-    steps, the refocus included; swap_rate: actions an entry outside the tail. taken, given_back: positions that
-    expansions took and collapses refunded.
+    loss_at_h: mean NLL in nats of the next H tokens, None if there are none. latency_ms: of all its steps, including
+    the refocus. swap_rate: actions per entry outside the tail. taken, given_back: positions that expansions took and
+    collapses refunded.
     """
 
     refocus: int
@@ -51,27 +51,30 @@ class Iteration:
 
 @dataclass(frozen=True, slots=True)
 class Stays:
-    """Number of refocuses at the same level for entries outside the tail: removed entries, and current ones."""
+    """Refocuses for which entries outside the tail stayed at their level: of removed entries, and of present ones so
+    far.
+    """
 
     ended: tuple[int, ...]
     running: tuple[int, ...]
 
     @property
     def mean(self) -> float:
-        """Over all stays, running ones as long as they are by now; 0 when there are none."""
+        """Mean over all stays, present ones included; 0 without any."""
         every = (*self.ended, *self.running)
         return statistics.fmean(every) if every else 0.0
 
     @property
     def mean_ended(self) -> float:
-        """Over the ended ones alone."""
+        """Mean over ended stays; 0 without any."""
         return statistics.fmean(self.ended) if self.ended else 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class Telemetry:
-    """A branch in the specification's numbers: means over its iterations; latency_ms is the median, with the
-    95th percentile beside it. histogram: (refocuses, ended stays of that length).
+    """A branch in the specification's figures: means over its iterations.
+
+    latency_ms: the median, with the 95th percentile beside it. histogram: (length in refocuses, number of ended stays).
     """
 
     branch: str
@@ -112,7 +115,7 @@ def telemetry(trace: Trace, line: TraceBranch) -> Telemetry:
 
 
 def to_jsonl(report: Telemetry) -> str:
-    """Return a JSON object per line for every iteration, floats at 6 significant digits."""
+    """Return a line of JSON for each iteration, with floats rounded to 6 significant digits."""
     rows = ({"branch": report.branch, "horizon": report.horizon, **plain(iteration)} for iteration in report.iterations)
     return "".join(json.dumps(round_floats(row), ensure_ascii=False) + "\n" for row in rows)
 
@@ -163,9 +166,7 @@ def _mean(values: Sequence[float]) -> float:
 
 
 def begin_wandb_run(project: str, asked_by: str, **options: Any) -> Any:
-    """Return a run of the library; raises ConfigurationError, which names what asked for it, where it is not
-    installed.
-    """
+    """Return a new run of Weights & Biases. Raises ConfigurationError that names `asked_by` if it is not installed."""
     if importlib.util.find_spec("wandb") is None:
         raise ConfigurationError(
             f"{asked_by} needs Weights & Biases, but the wandb package is not installed.",
@@ -175,7 +176,7 @@ def begin_wandb_run(project: str, asked_by: str, **options: Any) -> Any:
 
 
 def send_to_wandb(report: Telemetry, project: str, name: str) -> None:
-    """Send the telemetry of a branch, an iteration per step, and a histogram of its stays."""
+    """Send a branch's telemetry, a step for each iteration, and a histogram of its stays."""
     run = begin_wandb_run(
         project, "The telemetry", name=name, config={"horizon": report.horizon, "branch": report.branch}
     )

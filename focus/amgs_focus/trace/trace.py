@@ -1,8 +1,8 @@
-"""The event-sourced trace: what came in, what was decided and what was decoded, a JSON object per line.
+"""The event-sourced trace: input, decisions and decoded tokens, one JSON object per line.
 
-Every line carries its number and a running checksum, so that a missing or edited line is named on reading,
-and every step the hash of the state after it, so that a replay that strays is named too. Floats keep 6
-significant digits. Reading needs no model, and no torch.
+Each line has a number and a running checksum, so that reading reports a missing or edited line; each step has the hash
+of the state after it, so that a replay reports the first difference. Floats have 6 significant digits. Reading needs
+neither a model nor torch.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from amgs_focus.tree.span_metadata import Act, compact, parse_value, plain, roun
 
 @dataclass(frozen=True, slots=True)
 class _AnyLine:
-    """A line of any kind, known or not."""
+    """A line whose kind may be unknown."""
 
     kind: str
     data: Mapping[str, Any]
@@ -56,7 +56,7 @@ class _HeaderLine:
 
 @cache
 def _line() -> Any:
-    """Return a line of a known kind with its record, as a type that JSON is read by."""
+    """Return the union of all kinds of lines with their records, for the parser."""
     fields: dict[str, dict[str, Any]] = {
         name: {"kind": (Literal[name], ...), "data": (kind, ...)} for name, kind in KINDS.items()
     }
@@ -65,13 +65,11 @@ def _line() -> Any:
 
 
 class TraceWriter:
-    """Writes events as they happen; hand it to the runtime. Each line is on its way to the disk when it
-    returns.
-    """
+    """Writes events as they happen; pass it to the runtime. Each line is flushed before the call returns."""
 
     def __init__(self, path: Path | None, header: TraceHeader) -> None:
-        """Begin a trace, replacing a file of that name; in memory, where there is no path. Raises TraceError
-        when it cannot be written.
+        """Begin a trace, in memory if `path` is None; an existing file is replaced. Raises TraceError if it cannot be
+        written.
         """
         self._path = path
         self._line = 0
@@ -94,7 +92,7 @@ class TraceWriter:
         return self._path.read_bytes() if self._path is not None else b""
 
     def follow_file(self, path: Path) -> None:
-        """Say that the file has another name now."""
+        """Record that the file was renamed."""
         self._path = path
 
     def record_segments(self, segments: Sequence[Segment], state_hash: str) -> None:
@@ -131,7 +129,7 @@ class TraceWriter:
         self._record(Switched(name, state_hash))
 
     def record_act(self, act: Act, state_hash: str) -> None:
-        """Record that spans were forgotten, restored or purged, and the hash of the state after it."""
+        """Record that spans were forgotten, restored or purged, with the hash of the state afterwards."""
         fields = act.id, act.kind, act.nodes.runs, act.at, act.by, act.why
         self._record(Acted(*fields, state_hash))
 
@@ -139,7 +137,7 @@ class TraceWriter:
         self._record(keyframe)
 
     def close(self) -> None:
-        """Mark the end; a trace without this mark was cut off."""
+        """Write the end mark and close the file; a trace without this mark was cut off."""
         if not self._file.closed and not isinstance(self._file, io.StringIO):
             self._record(Ended(self._line - 1))
             self._file.close()
@@ -154,7 +152,7 @@ class TraceWriter:
         self._write(NAMES[type(record)], plain(record))
 
     def _write(self, kind: str, data: Mapping[str, Any]) -> None:
-        """Append a line. After a failure, such as a full disk, the trace ends with its last whole line."""
+        """Append a line. Raises TraceError on a failure, such as a full disk; nothing is written after it."""
         if self._broken:
             return
         body = compact({"line": self._line + 1, "kind": kind, "data": round_floats(data)})
@@ -174,11 +172,10 @@ class TraceWriter:
 
 
 def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
-    """Read and check a trace. Raises TraceError naming the line that is cut off, edited, missing or
-    unknown.
+    """Read and check a trace. Raises TraceError that names the first line cut off, edited, missing or unknown.
 
-    allow_incomplete: accept a trace that ends between two lines without its end mark, or within its last line, as a
-    killed process or a full disk leaves it.
+    allow_incomplete: accept a trace without its end mark or cut off within its last line, as a killed process or a full
+    disk leaves it.
     """
     try:
         raw = source if isinstance(source, bytes) else source.read_bytes()
@@ -210,7 +207,7 @@ def read(source: Path | bytes, *, allow_incomplete: bool = False) -> Trace:
 
 
 def _check_line(line: bytes, number: int, running: int) -> tuple[int, bytes]:
-    """Return the running checksum and the JSON of a line."""
+    """Return the running checksum and the JSON of a line. Raises TraceError if the line was changed."""
     checksum, _, body = line.partition(b" ")
     running = zlib.crc32(body, running)
     if checksum != f"{running:08x}".encode():
@@ -239,7 +236,7 @@ def _record(body: bytes, number: int) -> Record:
 
 
 def _what_is_wrong(body: bytes) -> str:
-    """Return why a line is no event that can be read."""
+    """Return why a line cannot be read as an event."""
     try:
         kind = parse_value(_AnyLine, body).kind
     except ValueError:

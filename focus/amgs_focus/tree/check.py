@@ -1,7 +1,7 @@
-"""Check the integrity of a lifetime's folder: report every file with its fault, and repair it where that is possible.
+"""Check the integrity of a lifetime's folder: report every file with its fault, and repair what can be repaired.
 
-It loads no model. Mending cuts files back to their last whole block and drops a level that was only begun; gists that
-are then missing are computed again at the next opening.
+No model is loaded. A repair cuts files back to their last whole block and drops a level that was only begun; missing
+gists are computed again at the next opening.
 """
 
 from __future__ import annotations
@@ -21,8 +21,10 @@ from amgs_focus.tree.side_files import RunSums
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """One file. rows: it holds (of the journal: spans); fault: what is wrong, empty for nothing; mended: it is not any
-    more; unsummed: bytes that have no checksum yet.
+    """Result for one file.
+
+    rows: number of rows (in the journal: spans). fault: what is wrong, empty if nothing. mended: the fault was
+    repaired. unsummed: bytes without a checksum.
     """
 
     name: str
@@ -34,7 +36,10 @@ class FileCheck:
 
 @dataclass(frozen=True, slots=True)
 class LifetimeCheck:
-    """A folder. tokens: whole blocks of the lowest level and the open block, as the journal tells."""
+    """Result for a lifetime's folder.
+
+    tokens: length of the lifetime by its journal; without a readable journal, rows of L0.ctx.
+    """
 
     folder: str
     model: str
@@ -48,7 +53,7 @@ class LifetimeCheck:
 
     @property
     def faults(self) -> tuple[FileCheck, ...]:
-        """Faults that remain."""
+        """Faults that were not repaired."""
         return tuple(file for file in self.files if file.fault and not file.mended)
 
 
@@ -58,7 +63,10 @@ _LEVEL = re.compile(r"L(0|[1-9][0-9]?)\.ctx")
 def check(
     folder: Path, *, mend: bool = False, progress: Callable[[int, int, str], None] | None = None
 ) -> LifetimeCheck:
-    """Look at every file of a lifetime. Raises CtxError for a folder that holds none, or that another process uses."""
+    """Check every file of a lifetime.
+
+    Raises CtxError for a folder without a lifetime, or one that another process uses.
+    """
     if not _holds_one(folder):
         raise CtxError(
             f"{folder} holds no lifetime.", way_out="Choose the folder of a stored lifetime.", about="lifetime"
@@ -89,7 +97,11 @@ def check(
 def _check_file(
     path: Path, first: CtxHeader | None, mend: bool, purged: Sequence[NodeRun]
 ) -> tuple[CtxHeader | None, FileCheck]:
-    """Return a file's header, and what is wrong with the file beside the lowest level's header."""
+    """Return a file's header and its check.
+
+    first: the first header read, which names the model and the block size; None if there is none yet. The header is
+    None where it cannot be read or does not agree with the file's name or with `first`.
+    """
     if not _LEVEL.fullmatch(path.name):
         return None, FileCheck(path.name, 0, "it is no level of a lifetime: move it away.")
     try:
@@ -108,7 +120,7 @@ def _check_file(
 
 
 def _check_vectors(path: Path, mend: bool) -> FileCheck:
-    """Damaged vectors go when they are mended: they are computed again."""
+    """Check the file of block vectors; mending deletes a damaged file, since vectors can be computed again."""
     try:
         with CtxFile.open(path) as file:
             return FileCheck(path.name, len(file), unsummed=file.check_rows())
@@ -119,7 +131,7 @@ def _check_vectors(path: Path, mend: bool) -> FileCheck:
 
 
 def _holds_one(folder: Path) -> bool:
-    """Return whether a lifetime lies there, whole or not. Raises CtxError for what is no path at all."""
+    """Return whether a folder holds a lifetime, whole or not. Raises CtxError for a path that cannot be read."""
     try:
         return any((folder / name).is_symlink() or (folder / name).exists() for name in ("L0.ctx", JOURNAL))
     except (OSError, ValueError) as error:
@@ -130,12 +142,12 @@ def _holds_one(folder: Path) -> bool:
 
 
 def _level_first(path: Path) -> tuple[int, str]:
-    """Levels in their order, and before anything that is none."""
+    """Return the sort key of a file: levels in order, then everything else."""
     return (len(path.name) if _LEVEL.fullmatch(path.name) else 1000, path.name)
 
 
 def _find_misplaced_table(path: Path) -> FileCheck | None:
-    """Return the fault of a usage table whose path holds something else."""
+    """Return a fault where the path of a usage table is not a file, else None."""
     try:
         is_there(path)
     except CtxError as error:
@@ -144,7 +156,7 @@ def _find_misplaced_table(path: Path) -> FileCheck | None:
 
 
 def _read_purged_runs(folder: Path) -> Sequence[NodeRun]:
-    """Return the purged gists, as far as the journal can be read."""
+    """Return the runs of purged gists; () when the journal cannot be read."""
     try:
         return SpanJournal(folder, "", 0).read(0).span_metadata.purged.runs
     except CtxError:
@@ -152,6 +164,7 @@ def _read_purged_runs(folder: Path) -> Sequence[NodeRun]:
 
 
 def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[CtxHeader | None, FileCheck]:
+    """Repair a .ctx file; return its header and its check. Gists of purged spans cannot be computed again."""
     try:
         if path.name != "L0.ctx" and path.stat().st_size < HEADER_BYTES:
             path.unlink()
@@ -159,7 +172,7 @@ def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[
         header = repair(path)
         sums = RunSums(path, HEADER_BYTES)
         at = sums.first_difference(header.payload_bytes)
-        if at is not None and header.level:  # gists are computed again
+        if at is not None and header.level:  # gists can be computed again
             row = at // header.row_bytes
             if any(run.level == header.level and run.stop > row for run in purged):
                 raise CtxError(f"{error.message} Gists of purged spans lie there, which nothing makes anew.")
@@ -167,7 +180,7 @@ def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[
                 file.truncate(row)
                 header = file.header
         elif at is not None:
-            sums.remove()  # nothing tells what the tokens were: they are taken as they are
+            sums.remove()  # lost tokens cannot be recovered, so accept the bytes as they are
     except OSError as lost:
         return None, FileCheck(path.name, 0, f"it cannot be read ({lost.strerror}): move it away.")
     except CtxError as still:
@@ -176,8 +189,9 @@ def _mend_file(path: Path, error: CtxError, purged: Sequence[NodeRun]) -> tuple[
 
 
 def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileCheck, int]:
-    """Return the journal, and the lifetime's length as it tells. first: the header of L0.ctx, None where it cannot be
-    read.
+    """Check the journal; return its check and the lifetime's length in tokens by it.
+
+    first: the header of L0.ctx, None where it cannot be read.
     """
     count = first.count if first else 0
     journal = SpanJournal(folder, "", first.block_size if first else 0)
@@ -198,6 +212,6 @@ def _journal(folder: Path, first: CtxHeader | None, mend: bool) -> tuple[FileChe
 
 
 def _greatest(folder: Path) -> int:
-    """Return the greatest token of L0.ctx, read in pieces; 0 where there is none."""
+    """Return the greatest token of L0.ctx, read in pieces; 0 for an empty file."""
     with CtxFile.open(folder / "L0.ctx") as file:
         return max((int(file.rows(at, at + COPIED).max()) for at in range(0, len(file), COPIED)), default=0)

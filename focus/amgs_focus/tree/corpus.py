@@ -1,10 +1,10 @@
-"""A folder of documents as a lifetime: in which order, in which sections, what is left out, and which sections belong
-together across documents.
+"""Plan how to read a folder of documents into a lifetime: order, sections, duplicates to leave out, and links between
+related sections of different documents.
 
-MegaContext, "Curating the core knowledge corpus". Documents of the same domain stay together and follow the chain
-README → design notes → other prose → source → tests, so that coarse gists stand for a theme. A bridge links a section
-that defines a name with sections of other documents that speak of it. Entries of the window tile the lifetime, so a
-bridge is a link between spans and no gist of its own. Nothing is read or written here.
+MegaContext, "Curating the core knowledge corpus". Documents of a domain stay together, in the order README → design
+notes → other prose → source → tests, so that a coarse gist covers one theme. A bridge links a section that defines a
+name with sections of other documents that mention it. Entries of the window tile the lifetime, so a bridge is a link
+between spans, not a gist. Nothing is read or written here.
 """
 
 from __future__ import annotations
@@ -41,15 +41,15 @@ LANGUAGES: Mapping[str, str] = {
     ".yaml": "yaml",
     ".yml": "yaml",
 }
-"""Files that are read, by their suffix."""
+"""Languages of the files that are read, by suffix."""
 PROSE = frozenset({"markdown", "restructuredtext", "text"})
 
 LONGEST = 4000  # characters of a section without a heading of its own
 SHINGLE = 4  # words
-LEAST_WORDS = 12  # of a section that is held against others
-ALIKE = 0.9  # share of a section's shingles that another has
+LEAST_WORDS = 12  # of a section that is compared with others
+ALIKE = 0.9  # share of a section's shingles in another
 SHORTEST_NAME = 4  # characters
-MOST_MENTIONS = 8  # sections that mention a name; what is mentioned more often tells nothing
+MOST_MENTIONS = 8  # sections that mention a name; a more frequent name links nothing
 MOST_BRIDGES = 8  # of a section
 
 _DESIGN = re.compile(r"design|architect|spec|rfc|adr|concept", re.I)
@@ -64,7 +64,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A text and where it lies, with `/` between folders; time: ISO 8601 of its last change, or empty."""
+    """A text with its path, in which `/` separates folders. time: ISO 8601 of its last change, or empty."""
 
     path: str
     text: str
@@ -76,13 +76,13 @@ class Document:
 
     @property
     def version(self) -> str:
-        """8 hex digits of the text."""
+        """First 8 hex digits of the text's SHA-256."""
         return hashlib.sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()[:8]
 
 
 @dataclass(frozen=True, slots=True)
 class DocumentSection:
-    """A stretch of a document; all sections of a document are its whole text. bridges: keys of related sections."""
+    """A part of a document; together its sections are the whole text. bridges: keys of related sections."""
 
     path: str
     name: str
@@ -99,7 +99,7 @@ class DocumentSection:
 
     @property
     def segment(self) -> Segment:
-        """As the lifetime takes it in."""
+        """The section as a segment to append to a lifetime."""
         meta = {
             "label": f"{self.path} § {self.name}",
             "path": self.path,
@@ -115,7 +115,8 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A section that is left out because another says nearly the same. share: of its runs of words."""
+    """A section left out as a near-duplicate. like: key of the section it repeats; share: of its word runs in common.
+    """
 
     key: str
     like: str
@@ -124,7 +125,7 @@ class Dropped:
 
 @dataclass(frozen=True, slots=True)
 class Bridge:
-    """Two sections of different documents, and the names that either defines and the other mentions."""
+    """A link between sections of different documents. names: those that the target defines and the source mentions."""
 
     source: str
     target: str
@@ -135,8 +136,8 @@ class Bridge:
 class CorpusPlan:
     """Documents to read in, in order.
 
-    unchanged: paths already in the lifetime as they are; replaced: paths of which it holds an older version, which
-    stays and counts as superseded.
+    unchanged: paths that the lifetime already holds in this version. replaced: paths of which it holds an older
+    version, which stays and counts as superseded.
     """
 
     sections: tuple[DocumentSection, ...]
@@ -153,10 +154,10 @@ class CorpusPlan:
 def plan_corpus(
     documents: Iterable[Document], *, name: str = "", known: Mapping[str, str] | None = None, bridges: bool = True
 ) -> CorpusPlan:
-    """Order, cut, thin out and link documents.
+    """Return documents in order, cut into sections, without near-duplicates, and linked.
 
-    name: the domain of what has no domain of its own (a top folder with a README is a domain). known: versions that the
-    lifetime holds already, by path.
+    name: domain of documents outside a top folder with a README (such a folder is its own domain). known: versions that
+    the lifetime holds already, by path.
     """
     versions = known or {}
     candidates = [document for document in documents if document.text.strip()]
@@ -185,7 +186,7 @@ def plan_corpus(
 
 
 def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
-    """Return each document's domain: its top folder, where that has a README, else the corpus's name."""
+    """Return each document's domain by path: its top folder if that has a README, else the corpus's name."""
     own = {
         PurePosixPath(document.path).parts[0]
         for document in documents
@@ -197,7 +198,7 @@ def _domains(documents: Sequence[Document], name: str) -> dict[str, str]:
 
 
 def _rank(document: Document) -> int:
-    """Return the document's place in the chain from README to tests."""
+    """Return the document's place in the order from README to tests."""
     if PurePosixPath(document.path).stem.lower() == "readme":
         return 0
     if _TESTS.search(document.path):
@@ -208,7 +209,7 @@ def _rank(document: Document) -> int:
 
 
 def _sections(document: Document, domain: str) -> list[DocumentSection]:
-    """Cut the document at its headings or definitions."""
+    """Cut a document at its headings or definitions."""
     if document.language == "python":
         cuts = _python_cuts(document.text)
     elif document.language == "markdown":
@@ -234,7 +235,7 @@ def _sections(document: Document, domain: str) -> list[DocumentSection]:
 
 
 def _python_cuts(text: str) -> list[tuple[int, str]]:
-    """Return where each top-level function or class begins; nothing for a file that does not parse."""
+    """Return where each top-level function or class begins; [] for a file that does not parse."""
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError):
@@ -251,7 +252,7 @@ def _python_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _margin_cuts(text: str) -> list[tuple[int, str]]:
-    """Return where each definition at the margin begins, with the comment right above it."""
+    """Return where each unindented definition begins, with the comment directly above it."""
     cuts, at, above = [], 0, -1
     for line in text.splitlines(keepends=True):
         defined = _AT_MARGIN.match(line)
@@ -266,7 +267,7 @@ def _margin_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _heading_cuts(text: str) -> list[tuple[int, str]]:
-    """Return where each heading of the first three levels begins, those inside code apart."""
+    """Return where each heading of the first three levels begins, outside fenced code."""
     cuts, at, fenced = [], 0, False
     for line in text.splitlines(keepends=True):
         if line.lstrip().startswith(("```", "~~~")):
@@ -279,7 +280,7 @@ def _heading_cuts(text: str) -> list[tuple[int, str]]:
 
 
 def _even_cuts(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
-    """Return the cuts with a beginning, and with long stretches cut again between paragraphs."""
+    """Return the cuts with one at the beginning, and with long sections cut again between paragraphs."""
     if not cuts or cuts[0][0] > 0:
         cuts = [(0, "beginning"), *cuts]
     pieces = []
@@ -297,7 +298,7 @@ def _even_cuts(text: str, cuts: list[tuple[int, str]]) -> list[tuple[int, str]]:
 
 
 def _thin_sections(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSection], tuple[Dropped, ...]]:
-    """Return the sections without those that an earlier section says nearly word for word."""
+    """Return the sections without near-duplicates of earlier ones, and those that were dropped."""
     holders: defaultdict[int, list[int]] = defaultdict(list)
     survivors: list[DocumentSection] = []
     dropped = []
@@ -316,7 +317,7 @@ def _thin_sections(sections: Sequence[DocumentSection]) -> tuple[list[DocumentSe
 
 
 def _bridges(sections: Sequence[DocumentSection]) -> tuple[Bridge, ...]:
-    """Definitions and the sections of other documents that mention them by name, prose first."""
+    """Return links from sections to definitions that they mention by name in other documents, prose first."""
     defined: defaultdict[str, set[int]] = defaultdict(set)
     mentions: defaultdict[str, set[int]] = defaultdict(set)
     for at, section in enumerate(sections):

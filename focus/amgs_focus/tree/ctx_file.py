@@ -1,8 +1,8 @@
-"""The {L0,L1,…}.ctx files: a 64-byte header and fixed-width rows, so that any row's offset is arithmetic.
+"""The {L0,L1,…}.ctx files: a 64-byte header and fixed-width rows, so the offset of a row can be computed.
 
-MegaContext, "Binary storage layout". L0 holds uint32 token ids in whole blocks; a higher level holds a row a gist. The
-reserved bytes carry the entry count, the gist version and a checksum of the header. A row is written and flushed before
-the count says that it is there, so that a crash leaves the file as it was.
+MegaContext, "Binary storage layout". L0 holds uint32 token ids in whole blocks; each row of a higher level is a gist.
+The reserved bytes hold the row count, the gist version and a checksum of the header. The count is updated only after
+the rows are on disk, so a crash leaves the file as it was.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ VERSION = 1
 HEADER_BYTES = 64
 UINT32, FP16, BF16 = 0, 1, 2
 FRESH = ".new"
-"""What is added to the name of a file that is written anew, until it takes the old file's place."""
+"""Suffix of a rewritten file until it replaces the old file."""
 COPIED = 1 << 16  # rows copied at a time
-WIDEST = 0xFFFF  # the header has 16 bits for the level, the block and the width
+WIDEST = 0xFFFF  # 16 bits each for level, block size and width
 
 # magic, version, level, block, width, dtype, model; then the reserved bytes: count, gist version, CRC
 _LAYOUT = struct.Struct("<IHHHHH32sQII2x")
@@ -43,7 +43,7 @@ Rows = NDArray[Any]
 class CtxHeader:
     """Header of a .ctx file.
 
-    width: values a row, 0 at level 0. count: rows, which at level 0 are tokens.
+    width: values a row, 0 at level 0. count: rows, at level 0 tokens.
     """
 
     level: int
@@ -75,7 +75,9 @@ class CtxHeader:
         return self.count * self.row_bytes
 
     def pack(self) -> bytes:
-        """Return the 64 bytes, checksum included. The name is cut to 31 bytes of UTF-8 and ends with a zero."""
+        """Return the 64 bytes with their checksum. The model's name is cut to 31 bytes of UTF-8 and ends with a zero
+        byte.
+        """
         name = clip_name(self.model).encode("utf-8")
         fields = (MAGIC, VERSION, self.level, self.block_size, self.width, self.dtype, name, self.count)
         bare = _LAYOUT.pack(*fields, self.gist_version, 0)
@@ -83,7 +85,7 @@ class CtxHeader:
 
     @classmethod
     def unpack(cls, raw: bytes, name: str = "The file") -> CtxHeader:
-        """Read the 64 bytes; raises CtxError that names what is wrong with them."""
+        """Return the header in 64 bytes. Raises CtxError that says what is wrong with them."""
         if len(raw) < HEADER_BYTES:
             raise _build_damage_error(f"{name} has {len(raw)} of the header's {HEADER_BYTES} bytes.")
         magic, version, level, block, width, dtype, model, count, gist, crc = _LAYOUT.unpack(raw[:64])
@@ -102,13 +104,13 @@ class CtxHeader:
         return cls(level, block, width, dtype, text, gist, count)
 
     def same_layout(self, other: CtxHeader) -> bool:
-        """Return whether files with the two headers hold rows of the same kind, for the same model."""
+        """Return whether both headers describe the same kind of rows for the same model."""
         ours, theirs = replace(self, count=0, gist_version=0), replace(other, count=0, gist_version=0)
         return ours.pack() == theirs.pack()
 
 
 class CtxFile:
-    """An open .ctx file: memory-mapped rows, crash-safe appends. One writer at a time."""
+    """An open .ctx file with memory-mapped rows and crash-safe appends. One writer at a time."""
 
     def __init__(self, path: Path, handle: BinaryIO, header: CtxHeader, *, writable: bool) -> None:
         self._path = path
@@ -120,7 +122,7 @@ class CtxFile:
 
     @classmethod
     def create(cls, path: Path, header: CtxHeader) -> CtxFile:
-        """Make an empty file, which must not exist yet."""
+        """Create an empty file. Raises CtxError if it exists."""
         try:
             handle = path.open("x+b", buffering=0)
         except FileExistsError as error:
@@ -136,12 +138,15 @@ class CtxFile:
             path.unlink(missing_ok=True)
             raise unwritten(path, error) from error
         file = cls(path, handle, empty, writable=True)
-        file._sums.remove()  # of a file that was here before
+        file._sums.remove()  # left by an earlier file of this name
         return file
 
     @classmethod
     def open(cls, path: Path, *, writable: bool = False) -> CtxFile:
-        """Open and check a file. Raises CtxError for a missing, truncated or damaged file; `repair` may save it."""
+        """Open a file and check its header and its length.
+
+        Raises CtxError for a missing, truncated or damaged file; `repair` may save it.
+        """
         is_there(path)
         try:
             handle = path.open("r+b" if writable else "rb", buffering=0)
@@ -178,8 +183,8 @@ class CtxFile:
     def rows(self, start: int, stop: int) -> Rows:
         """Return rows [start, stop): (n,) uint32 at level 0, else (n, width) float16, or float32 from bf16.
 
-        A view of the mapped file where no conversion is needed; do not keep it across `truncate`. Raises CtxError where
-        they are not what was written.
+        The result is a view of the mapped file unless it had to be converted; do not keep it across `truncate`. Raises
+        CtxError where the rows do not match their checksum.
         """
         start, stop = max(0, start), min(stop, len(self))
         if start < stop:
@@ -190,14 +195,14 @@ class CtxFile:
         return mapped
 
     def check_rows(self) -> int:
-        """Hold every row against its checksum; gives the bytes that have none. Raises CtxError for damage."""
+        """Check every row against its checksum; return how many bytes have none. Raises CtxError for damage."""
         self._sums.check(0, self._header.payload_bytes)
         return self._header.payload_bytes - self._sums.size
 
     def append(self, rows: Rows) -> None:
-        """Write rows after the last; the count follows once they are on the disk.
+        """Append rows; the count is updated once they are on disk.
 
-        Raises CtxError when the disk is full; the file then holds what it held.
+        Raises CtxError when the disk is full; the file is then unchanged.
         """
         self._require_writable()
         stored = self._encode_rows(rows)
@@ -215,7 +220,7 @@ class CtxFile:
         self._sums.cover(self._header.payload_bytes)
 
     def overwrite(self, start: int, rows: Rows) -> None:
-        """Put other rows in the place of some that are there. A crash leaves any of them old or new."""
+        """Replace existing rows from `start` on. After a crash each of them is either old or new."""
         self._require_writable()
         stored = self._encode_rows(rows)
         if start < 0 or start + len(stored) > len(self):
@@ -229,7 +234,7 @@ class CtxFile:
         self._sums.cover(self._header.payload_bytes)
 
     def say_version(self, gist_version: int) -> None:
-        """Say that another version of the encoder wrote every row."""
+        """Record that another version of the encoder computed the rows."""
         self._require_writable()
         self._header = replace(self._header, gist_version=gist_version)
         try:
@@ -238,10 +243,9 @@ class CtxFile:
             raise unwritten(self._path, error) from error
 
     def blank(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Make rows [start, stop) of each range zeros, for good, and give their room back where the file system
-        has sparse files.
+        """Set rows [start, stop) of each range to zero, for good; a file system with sparse files frees their space.
 
-        The file is written anew beside its place and renamed: a crash leaves the old file or the new file.
+        The file is written anew under another name and renamed: a crash leaves the old file or the new one.
         """
         self._require_writable()
         fresh = self._path.with_name(self._path.name + FRESH)
@@ -274,7 +278,7 @@ class CtxFile:
         self._sums.cover(self._header.payload_bytes)
 
     def truncate(self, count: int) -> None:
-        """Forget every row from `count` on. The count goes first, so that a crash leaves a whole file."""
+        """Drop every row from `count` on. The count is written first, so a crash leaves a valid file."""
         self._require_writable()
         if self._header.level == 0 and count % self._header.block_size:
             raise CtxError(f"{self._path.name} can only be cut at whole blocks, not at {count} tokens.")
@@ -299,7 +303,7 @@ class CtxFile:
         self.close()
 
     def _map_rows(self) -> Rows:
-        """Return the counted rows as they are stored, mapped anew after growth."""
+        """Return the counted rows as stored; map the file again after it has grown."""
         count, width = self._header.count, self._header.width
         if self._map is None or len(self._map) < count:
             stored = np.dtype(_STORED[self._header.dtype])
@@ -337,11 +341,10 @@ class CtxFile:
 
 
 def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
-    """Make a truncated or half-written file whole again, down to its last whole block; returns its header.
+    """Repair a truncated or half-written file by cutting it to its last whole block; return its header.
 
-    A damaged header is rebuilt from `expected` (level, layout and model), the count from the file's length.
-    Raises CtxError when the header is unreadable and nothing is expected, or when the file belongs to
-    something else.
+    A damaged header is rebuilt from `expected` (level, layout and model), with the count from the file's length. Raises
+    CtxError when the header is unreadable and `expected` is None, or when the file belongs to another level or model.
     """
     is_there(path)
     try:
@@ -380,13 +383,14 @@ def repair(path: Path, expected: CtxHeader | None = None) -> CtxHeader:
 
 
 def clip_name(name: str) -> str:
-    """As much of a model's name as a header holds: 31 bytes of UTF-8."""
+    """Return the part of a model's name that fits in a header: 31 bytes of UTF-8."""
     return name.encode("utf-8")[:31].decode("utf-8", errors="ignore")
 
 
 def is_there(path: Path) -> bool:
-    """Return whether a lifetime has this file. Raises CtxError where something else lies in its place: a folder, a pipe
-    (which would keep its reader waiting), a link that leads nowhere.
+    """Return whether a file of a lifetime exists.
+
+    Raises CtxError where its path is something else: a folder, a pipe (reading it would block) or a broken link.
     """
     try:
         mode = path.stat().st_mode
@@ -409,7 +413,7 @@ def _build_damage_error(message: str) -> CtxError:
 
 
 def unwritten(path: Path, error: OSError) -> CtxError:
-    """Return the error for a lifetime file that the disk would not take."""
+    """Return the error for a file that cannot be written."""
     why = error.strerror or str(error)
     return CtxError(f"{path} cannot be written ({why}).", way_out="Free some disk space; what the file held is intact.")
 

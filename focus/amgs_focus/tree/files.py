@@ -1,7 +1,7 @@
-"""Store a lifetime's rows: in memory, or in a folder of .ctx files beside a journal of the spans' sources.
+"""Store a lifetime's rows: in memory, or in a folder of .ctx files with a journal of the spans' sources.
 
-The journal is written after the rows, and what it does not know did not happen: opening a folder cuts the rows
-back to its last whole line.
+The journal is written after the rows. Rows that it does not record are dropped: opening a folder cuts them back to its
+last whole line.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class RowStore(Protocol):
 
 
 class MemoryRows:
-    """Rows in a single array that doubles when it is full. width 0 makes it one-dimensional."""
+    """Rows in one array that doubles when it is full; one-dimensional where width is 0."""
 
     def __init__(self, width: int, dtype: DTypeLike) -> None:
         self._rows: Rows = np.empty((0, width) if width else 0, dtype)
@@ -98,7 +98,7 @@ class LifetimeStore(Protocol):
     def level(self, number: int) -> RowStore: ...
 
     def levels(self) -> tuple[int, ...]:
-        """Return the levels that are there, lowest first."""
+        """Return the existing levels, lowest first."""
         ...
 
     @property
@@ -115,39 +115,39 @@ class LifetimeStore(Protocol):
     def record_cut(self, length: int, open_tokens: list[int]) -> None: ...
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Record a line of the journal."""
+        """Append a line to the journal."""
         ...
 
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
-        """Make rows of a level zeros, for good."""
+        """Set rows of a level to zero, for good."""
         ...
 
     @property
     def vectors(self) -> RowStore | None:
-        """(blocks, d) float16, a text encoder's vector of each block; None where none were computed."""
+        """Vectors of the whole blocks by a text encoder, (blocks, d) float16; None where none were computed."""
         ...
 
     def begin_vectors(self, encoder: str, dimension: int) -> RowStore:
-        """Return the vectors of this encoder, empty where those that are there are another's."""
+        """Return the rows for this encoder's vectors; those of another encoder are dropped."""
         ...
 
     def blank_vectors(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Make the vectors of some blocks zeros, for good."""
+        """Set the vectors of some blocks to zero, for good."""
         ...
 
     def gist_version(self, level: int) -> int:
-        """Version of the encoder that computed this level's gists."""
+        """Return the version of the encoder that computed this level's gists."""
         ...
 
     def say_version(self, level: int, gist_version: int) -> None:
-        """Say that another version of the encoder computed this level's gists."""
+        """Record that another version of the encoder computed this level's gists."""
         ...
 
     def close(self) -> None: ...
 
 
 class MemoryStore:
-    """A lifetime that ends with the process."""
+    """A lifetime in memory, which ends with the process."""
 
     def __init__(self, width: int, gist_version: int = 0) -> None:
         self._width = width
@@ -170,13 +170,13 @@ class MemoryStore:
         return Journalled()
 
     def record(self, span: SpanSource, open_tokens: list[int], about: SpanAbout = BLANK) -> None:
-        """Nothing to do: the tree itself is the record."""
+        """Do nothing: the tree itself is the record."""
 
     def record_cut(self, length: int, open_tokens: list[int]) -> None:
-        """Nothing to do: the tree itself is the record."""
+        """Do nothing: the tree itself is the record."""
 
     def note(self, line: Mapping[str, Any]) -> None:
-        """Nothing to do: the tree itself is the record."""
+        """Do nothing: the tree itself is the record."""
 
     def blank(self, level: int, ranges: Sequence[tuple[int, int]]) -> None:
         _zero_rows(self.level(level), ranges)
@@ -208,10 +208,9 @@ def _zero_rows(rows: RowStore, ranges: Sequence[tuple[int, int]]) -> None:
 class FolderStore:
     """A lifetime in a folder: L0.ctx, L1.ctx, … and the journal. One writer at a time.
 
-    Raises CtxError when another process (or this process) has the folder open, when a file is damaged, or was written
-    for another model, width or block size. A model is known by its embeddings: under another name it finds its lifetime
-    again, and the files keep the name that they began with. With `mend`, damaged files are first cut back to their last
-    whole block.
+    Raises CtxError when this or another process has the folder open, when a file is damaged, or when it was written for
+    another model, width or block size. A model is recognised by its embeddings, so a renamed model still opens its
+    lifetime; the files keep the first name. `mend` first cuts damaged files back to their last whole block.
     """
 
     def __init__(
@@ -223,7 +222,7 @@ class FolderStore:
         self._block_size = block_size
         self._gist_version = gist_version
         self._files: dict[int, CtxFile] = {}
-        self._header(1)  # what no file can hold is refused before anything is created
+        self._header(1)  # refuse what no file can hold before creating anything
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
@@ -246,14 +245,14 @@ class FolderStore:
             while is_there(path := self._path(number)) or number == 0:
                 begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
                 if begun:
-                    path.unlink()  # the process was killed while it began this level; its gists are computed again
+                    path.unlink()  # killed while creating this level; its gists are computed again
                     break
                 if mend and is_there(path):
                     repair(path, self._header(number))
                 self._open(number)
                 number += 1
             for left in folder.glob(f"*.ctx{FRESH}"):
-                left.unlink()  # the process was killed before it took the old file's place
+                left.unlink()  # killed before it replaced the old file
             self._vectors = self._reopen_vectors()
         except CtxError:
             self.close()
@@ -278,7 +277,7 @@ class FolderStore:
         self._journal.write(line)
 
     def gist_version(self, level: int) -> int:
-        file = self._files.get(level)  # asking must not begin a level
+        file = self._files.get(level)  # do not create a level here
         return file.header.gist_version if file is not None else self._gist_version
 
     def say_version(self, level: int, gist_version: int) -> None:
@@ -317,11 +316,11 @@ class FolderStore:
         self._lock.close()
 
     def _name_in_files(self, base: BaseModel) -> str:
-        """Return the name that the files have for this model. Raises CtxError where they are another model's."""
+        """Return the model's name as the files have it. Raises CtxError where they belong to another model."""
         head = first_line(self._folder)
         name, fingerprint = (head.model, head.embeddings) if head is not None else ("", None)
         if not name and is_there(self._path(0)):
-            with suppress(CtxError), CtxFile.open(self._path(0)) as file:  # opening it for good says what is wrong
+            with suppress(CtxError), CtxFile.open(self._path(0)) as file:  # the real opening reports what is wrong
                 name = file.header.model
         if (
             not name
@@ -336,7 +335,7 @@ class FolderStore:
         )
 
     def _reopen_vectors(self) -> CtxFile | None:
-        """Return the vectors that an earlier session computed; damaged ones go, as they can be computed again."""
+        """Return the stored vectors; a damaged file is deleted, since vectors can be computed again."""
         path = self._folder / VECTORS
         if not is_there(path):
             return None
@@ -383,9 +382,9 @@ class FolderStore:
 
 
 def lock_folder(folder: Path) -> IO[str]:
-    """Lock a folder until the file is closed or its holder dies; raises CtxError that names the holder.
+    """Lock a folder until the returned file is closed or the process ends. Raises CtxError that names the holder.
 
-    Where the system has no such locks (Windows) nobody is excluded.
+    Systems without such locks (Windows) exclude nobody.
     """
     try:
         if is_there(folder / LOCK) and (folder / LOCK).is_symlink():

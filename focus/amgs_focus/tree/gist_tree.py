@@ -1,10 +1,9 @@
-"""The lifetime context: every token ever read or written, and above each full block its gists, level by
-level.
+"""The lifetime context: every token read or written, and the gists above each full block, level by level.
 
-MegaContext, "Lifetime gist tree". Append-only but for stepping back. Node (n, i) covers K^n whole blocks' tokens, K
-being the block size, and exists once all its K children do; the tokens after the last whole block are the open block.
-Every token knows the segment, and so the memory block, that it came from. The hash of the tokens is updated as they
-come, and taken back without reading the whole lifetime again.
+MegaContext, "Lifetime gist tree". Append-only except for stepping back. With block size K, node (n, i) covers K^n
+tokens (a block at levels 0 and 1) and exists once all its K children do; the tokens after the last whole block are the
+open block. Each token can be traced to its segment, and so to its memory block. The hash of the tokens is updated as
+they are appended; a cut does not read the whole lifetime again.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ from amgs_focus.tree.node_set import NodeSet
 from amgs_focus.tree.span_metadata import Act
 
 PIECE = 1 << 18
-"""Tokens between two remembered states: what taking back reads at most."""
+"""Tokens between two saved states of the hash: a cut hashes at most so many again."""
 
 
 class TokenHash:
-    """SHA-256 of tokens as little-endian 32-bit numbers, with its state after every whole piece."""
+    """SHA-256 of tokens as little-endian 32-bit numbers, with a saved state after every whole piece."""
 
     def __init__(self) -> None:
         self._state = hashlib.sha256()
@@ -44,7 +43,7 @@ class TokenHash:
         self._length = 0
 
     def update(self, tokens: Tokens) -> None:
-        """Tokens at the end."""
+        """Add tokens at the end."""
         while len(tokens):
             taken, tokens = np.split(tokens, [PIECE - self._length % PIECE])
             self._state.update(taken.astype("<u4").tobytes())
@@ -53,7 +52,7 @@ class TokenHash:
                 self._marks.append(self._state.copy())
 
     def cut(self, length: int, rows: RowStore) -> None:
-        """Cut the hash to the first `length` tokens, which `rows` holds; only those after the last mark are read."""
+        """Cut to the first `length` tokens, which `rows` holds; only tokens after the last saved state are read."""
         del self._marks[1 + length // PIECE :]
         self._length = PIECE * (len(self._marks) - 1)
         self._state = self._marks[-1].copy()
@@ -61,7 +60,7 @@ class TokenHash:
             self.update(rows.rows(start, min(length, start + PIECE)))
 
     def digest(self, further: Sequence[int]) -> str:
-        """64 hex digits, with further tokens behind them."""
+        """Return the hash with further tokens appended, as 64 hex digits."""
         state = self._state.copy()
         state.update(np.asarray(further, "<u4").tobytes())
         return state.hexdigest()
@@ -96,9 +95,7 @@ class LifetimeTree:
     def open(
         cls, folder: Path, model: BaseModel, gist: GistEncoder, *, block_size: int = 32, mend: bool = False
     ) -> LifetimeTree:
-        """Open or begin the lifetime in a folder. Raises CtxError when it is damaged, unless `mend` repairs
-        it.
-        """
+        """Open or create the lifetime in a folder. Raises CtxError when it is damaged, unless `mend` repairs it."""
         store = FolderStore(folder, model, block_size=block_size, gist_version=gist.version, mend=mend)
         try:
             return cls(model, gist, block_size=block_size, store=store)
@@ -125,33 +122,33 @@ class LifetimeTree:
 
     @property
     def depth(self) -> int:
-        """Return the highest level with a node; 0 while there is no gist."""
+        """Highest level with a node; 0 while there is no gist."""
         return max((level for level in self._store.levels() if level and self.count(level)), default=0)
 
     @property
     def generation(self) -> int:
-        """Changes when gists that were there are computed again."""
+        """Number of rebuilds; gists cached before a rebuild are void."""
         return self._generation
 
     @property
     def truncations(self) -> Sequence[int]:
-        """Lengths to which the lifetime was cut, in order: anything derived from later tokens is void."""
+        """Lengths to which the lifetime was cut, in order; data derived from later tokens is void."""
         return self._truncations
 
     def count(self, level: int) -> int:
-        """Complete nodes at a level; at level 0 whole blocks."""
+        """Return the number of complete nodes at a level; at level 0 whole blocks."""
         if level == 0:
             return len(self._store.level(0)) // self._block_size
         return len(self._store.level(level)) if level in self._store.levels() else 0
 
     def exists(self, node: NodeRef) -> bool:
-        """Return whether the node is complete; at level 0 the open block counts once it has a token."""
+        """Return whether a node is complete; the open block of level 0 counts once it has a token."""
         if node.level == 0 and node.index == self.count(0):
             return bool(self._open)
         return 0 <= node.index < self.count(node.level)
 
     def span(self, node: NodeRef) -> tuple[int, int]:
-        """Lifetime tokens [start, end) of a node, up to the lifetime's end."""
+        """Return the lifetime tokens [start, end) of a node, clipped to the lifetime's end."""
         width = self._block_size ** max(1, node.level)
         return node.index * width, min((node.index + 1) * width, self.length)
 
@@ -160,30 +157,30 @@ class LifetimeTree:
         return node.level > 0 and self.gist_version(node.level) != self._gist.version
 
     def gist_version(self, level: int) -> int:
-        """Version of the encoder that computed a level's gists."""
+        """Return the version of the encoder that computed a level's gists."""
         return self._store.gist_version(level)
 
     def is_sealed(self, node: NodeRef) -> bool:
-        """Return whether the node's detail was forgotten, so that it may not be expanded."""
+        """Return whether the detail below a node was forgotten, so that it may not be expanded."""
         return self.catalogue.is_sealed(node)
 
     def tokens(self, start: int, end: int) -> Tokens:
-        """Return token ids [start, end), a copy."""
+        """Return a copy of token ids [start, end)."""
         whole = len(self._store.level(0))
         head = self._store.level(0).rows(start, min(end, whole))
         rest = self._open[max(0, start - whole) : max(0, end - whole)]
         return np.concatenate([head, np.asarray(rest, np.uint32)]).astype(np.uint32)
 
     def gists(self, level: int, start: int, stop: int) -> torch.Tensor:
-        """Gists [start, stop) of a level as (n, d), in float32."""
+        """Return gists [start, stop) of a level: (n, d) float32."""
         return self._as_gists(self._store.level(level).rows(start, stop))
 
     def gist_of_row(self, first: NodeRef, count: int) -> torch.Tensor:
-        """Gist of `count` sibling gists from `first` on, as (1, d): that of their parent where they are all."""
+        """Return one gist (1, d) of `count` sibling gists from `first` on; of all siblings it is their parent's."""
         return self._gist.encode_gists(self.gists(first.level, first.index, first.index + count)[None])
 
     def text(self, start: int, end: int) -> str:
-        """Tokens [start, end) as text; what was purged is only named."""
+        """Return tokens [start, end) as text; purged tokens are replaced by their number in brackets."""
         pieces, at = [], start
         for low, high in (*overlapping(self.catalogue.find_gone(0), start, end), (end, end)):
             pieces.append(self._model.decode([int(token) for token in self.tokens(at, low)]))
@@ -192,24 +189,26 @@ class LifetimeTree:
         return "".join(pieces)
 
     def sources(self, start: int, end: int) -> tuple[SpanSource, ...]:
-        """Return where tokens [start, end) came from: spans in order that tile it, clipped to it."""
+        """Return the sources of tokens [start, end): spans in order that tile the range, clipped to it."""
         return tuple(
             replace(span, start=max(start, span.start), end=min(end, span.end))
             for span in self.sources_whole(start, end)
         )
 
     def sources_whole(self, start: int, end: int) -> tuple[SpanSource, ...]:
-        """Return the spans of `sources` whole, not clipped."""
+        """Return the same spans as `sources`, not clipped."""
         first = max(0, bisect.bisect_right(self._starts, start) - 1)
         last = bisect.bisect_left(self._starts, end) if start < end else first
         return tuple(span for span in self._spans[first:last] if span.end > start)
 
     def spans(self) -> tuple[SpanSource, ...]:
-        """Return where the whole lifetime came from, in order."""
+        """Return the sources of the whole lifetime, in order."""
         return tuple(self._spans)
 
     def children(self, ref: NodeRef) -> tuple[NodeRef, ...]:
-        """Return what an expansion puts in its place: a block for a level-1 gist, K gists for a higher gist."""
+        """Return the nodes that replace a node when it is expanded: a block for a level-1 gist, K gists for a higher
+        gist.
+        """
         if ref.level == 0:
             return ()
         if ref.level == 1:
@@ -218,7 +217,7 @@ class LifetimeTree:
         return tuple(NodeRef(ref.level - 1, first + child) for child in range(self._block_size))
 
     def digest(self) -> str:
-        """Hash the lifetime's tokens alone, however they were appended."""
+        """Return the hash of the lifetime's tokens; how they were appended makes no difference."""
         return self._hash.digest(self._open)
 
     def append(
@@ -231,10 +230,9 @@ class LifetimeTree:
         about: SpanAbout = BLANK,
         progress: ProgressCallback | None = None,
     ) -> None:
-        """Add tokens at the end and roll up every gist that became complete.
+        """Append tokens and compute every gist that became complete.
 
-        Raises FocusError for a token outside the vocabulary; whatever is raised, the lifetime is then as
-        before.
+        Raises FocusError for a token outside the vocabulary. On any error the lifetime is as before.
         """
         if not len(tokens):
             return
@@ -256,7 +254,7 @@ class LifetimeTree:
             self._starts.append(start)
 
     def append_segment(self, segment: Segment, progress: ProgressCallback | None = None) -> None:
-        """Encode a segment by itself, so that its boundary is exact, and append it."""
+        """Encode and append a segment by itself, so that its boundary falls between two tokens."""
         self.append(
             self._model.encode(segment.text),
             source=segment.source,
@@ -267,7 +265,7 @@ class LifetimeTree:
         )
 
     def act(self, act: Act) -> None:
-        """Forget, restore or purge what lies below some gists. Raises FocusError when that changes nothing."""
+        """Forget, restore or purge the detail below some gists. Raises FocusError when that changes nothing."""
         self.catalogue.act(act)
         if act.kind == "restore":
             self.catalogue.usage.record_restored(act.nodes, self.length)
@@ -278,11 +276,11 @@ class LifetimeTree:
             self._truncations.append(min((low for low, _ in self.catalogue.find_gone(0)), default=whole))
 
     def seal(self, sealed: NodeSet) -> None:
-        """Have exactly these gists sealed, beside what was purged."""
+        """Seal exactly these gists and those that were purged."""
         self.catalogue.seal(sealed)
 
     def truncate(self, length: int) -> None:
-        """Step back to the first `length` tokens; nodes that are no longer complete go."""
+        """Cut to the first `length` tokens; nodes that are no longer complete are dropped."""
         if not 0 <= length <= self.length:
             raise FocusError(f"The lifetime has {self.length} tokens, not {length}.")
         if length < self.length:
@@ -290,9 +288,9 @@ class LifetimeTree:
             self._store.record_cut(length, self._open)
 
     def rebuild(self, progress: ProgressCallback | None = None) -> None:
-        """Make every gist anew with the present encoder, each in its place; what was purged stays as it is.
+        """Compute every gist again with the present encoder, in place; gists of purged spans stay.
 
-        Stopped in between, the level is stale still, and every gist old or new.
+        If it is interrupted, the level still counts as stale, and each of its gists is either old or new.
         """
         total = sum(self.count(level) for level in self._store.levels() if level)
         done = 0
@@ -311,7 +309,7 @@ class LifetimeTree:
             self._store.say_version(level, self._gist.version)
 
     def roll_up(self, progress: ProgressCallback | None = None) -> None:
-        """Encode every node whose children are complete, lowest level first."""
+        """Compute every gist whose children are complete, lowest level first."""
         total = self._missing()
         done = 0
         level = 1
@@ -329,10 +327,11 @@ class LifetimeTree:
         self._store.close()
 
     def _children_of(self, level: int) -> int:
-        """Return how many nodes of a level could be complete, from the level below."""
+        """Return how many nodes of a level the level below can complete."""
         return self.count(0) if level == 1 else self.count(level - 1) // self._block_size
 
     def _missing(self) -> int:
+        """Return how many gists are still to be computed."""
         below, total, level = self.count(0), 0, 1
         while below:
             total += max(0, below - self.count(level))
@@ -344,7 +343,7 @@ class LifetimeTree:
         return torch.from_numpy(np.array(rows, dtype=np.float32))
 
     def _encode(self, level: int, first: int, last: int) -> Rows:
-        """Return gists [first, last) of a level as (n, d) float16."""
+        """Return gists [first, last) of a level: (n, d) float16."""
         size = self._block_size
         below = self._store.level(level - 1).rows(first * size, last * size).reshape(last - first, -1)
 
@@ -375,7 +374,7 @@ class LifetimeTree:
         self._open = [int(token) for token in joined[whole:]]
 
     def _cut(self, length: int) -> None:
-        """Drop everything after `length` tokens from the rows, the spans and the hash."""
+        """Drop everything after `length` tokens from rows, spans and hash."""
         whole = length - length % self._block_size
         self._open = [int(token) for token in self.tokens(whole, length)]
         self.vectors.cut(length // self._block_size)
@@ -389,12 +388,12 @@ class LifetimeTree:
         self._hash.cut(whole, self._store.level(0))
 
     def _greatest(self, whole: int) -> int:
-        """Return the greatest token id, read in pieces; −1 where there is none."""
+        """Return the greatest token id, read in pieces; −1 for an empty lifetime."""
         pieces = (self._store.level(0).rows(start, min(whole, start + PIECE)) for start in range(0, whole, PIECE))
         return max((int(piece.max()) for piece in pieces), default=-1)
 
     def _recover(self) -> tuple[list[SpanSource], list[int]]:
-        """Bring rows and journal to the same length after a crash between them, and fill in missing gists."""
+        """Cut rows and journal to the same length after a crash between their writes, and compute missing gists."""
         content = self._store.load()
         spans, open_tokens = content.spans, content.open
         length = spans[-1].end if spans else 0
@@ -417,7 +416,7 @@ class LifetimeTree:
                     f"L{run.level}.ctx is missing gists of purged spans.",
                     way_out="Restore the file from a backup: nothing else holds their content.",
                 )
-        # Nothing is wrong that could not be put right: only now is anything changed.
+        # All checks passed: nothing is changed before this line.
         if is_short:
             self._store.record_cut(length, [])
         for level in counts:

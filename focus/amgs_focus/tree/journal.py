@@ -1,7 +1,7 @@
-"""The journal of a lifetime (`spans.jsonl`): where each span came from, what is known of it, and what was forgotten.
+"""The journal of a lifetime (`spans.jsonl`): the source and metadata of each span, and what was forgotten.
 
-One line for each append, cut, or change of what is known or shown, in order; each is on the disk before it counts. What
-the journal does not hold did not happen; a last line without its end is dropped.
+One line for each append, cut or change of metadata or visibility, in order; each is on disk before it counts. What the
+journal does not hold did not happen; an unfinished last line is dropped.
 """
 
 from __future__ import annotations
@@ -29,14 +29,12 @@ JOURNAL_FORMAT = "amgs-spans-1"
 
 
 TokenId = Annotated[int, Field(ge=0, le=(1 << 32) - 1)]
-"""What a row of L0.ctx can hold."""
+"""A token id that fits in a row of L0.ctx."""
 
 
 @dataclass(frozen=True, slots=True)
 class FirstLine:
-    """The first line. vocabulary and embeddings: of the model, 0 and None where an earlier version did not write
-    them.
-    """
+    """The header. vocabulary, embeddings: of the model; 0 and None where an earlier version did not write them."""
 
     format: Literal["amgs-spans-1"]
     block_size: Annotated[int, Field(ge=1)]
@@ -47,7 +45,7 @@ class FirstLine:
 
 @dataclass(frozen=True, slots=True)
 class SpanLine(SpanSource):
-    """A span came to the end. open: the tokens of the open block after it."""
+    """A span was appended. open: tokens of the open block afterwards."""
 
     open: tuple[TokenId, ...] | None = None
     about: Mapping[str, Any] = field(default_factory=dict)
@@ -55,7 +53,7 @@ class SpanLine(SpanSource):
 
 @dataclass(frozen=True, slots=True)
 class CutLine:
-    """Everything after `cut` tokens went. open: the tokens of the open block after that."""
+    """Everything after `cut` tokens was dropped. open: tokens of the open block afterwards."""
 
     cut: int
     open: tuple[TokenId, ...] | None = None
@@ -68,21 +66,23 @@ class ActLine:
 
 @dataclass(frozen=True, slots=True)
 class SealedLine:
-    """Exactly these gists are sealed from now on, and those that were purged."""
+    """From here on exactly these gists are sealed, and those that were purged."""
 
     sealed: Nodes
 
 
 @dataclass(frozen=True, slots=True)
 class PolishedLine:
-    """Blocks whose gists were once computed better than the encoder's: they stand in the rows, and nothing is done."""
+    """A line of earlier versions, which could improve gists beyond the encoder's; it changes nothing, as the rows hold
+    them.
+    """
 
     polished: Any = None
 
 
 @dataclass(frozen=True, slots=True)
 class BlankedLine:
-    """Every purge before it was carried out to its end."""
+    """Every purge before this line was completed."""
 
     blanked: Literal[True]
 
@@ -99,7 +99,7 @@ class UntagLine:
 
 @dataclass(frozen=True, slots=True)
 class AboutLine:
-    """Metadata of spans, by their starts, which replaces the earlier metadata."""
+    """Metadata of spans by their starts; it replaces earlier metadata."""
 
     about: tuple[tuple[int, Mapping[str, Any]], ...]
 
@@ -116,7 +116,7 @@ _LINES = {
     "untag": UntagLine,
     "about": AboutLine,
 }
-"""By the field that tells a line of the journal from the others, the first of them that it has."""
+"""Kinds of lines by the field that identifies them; the first field present decides."""
 
 JournalLine = (
     FirstLine | SpanLine | CutLine | ActLine | SealedLine | PolishedLine | BlankedLine | TagLine | UntagLine | AboutLine
@@ -137,9 +137,9 @@ class Journalled:
 
 
 class SpanJournal:
-    """The journal in a folder; `load` begins it where there is none.
+    """The journal in a folder; `load` creates it if missing.
 
-    block_size: 0 to read a journal whatever it was written for. embeddings: of the model that it is begun for.
+    block_size: 0 accepts any block size. embeddings: fingerprint of the model, written to a new journal.
     """
 
     def __init__(
@@ -150,12 +150,12 @@ class SpanJournal:
         self._block_size = block_size
         self._embeddings = embeddings
         self._sums = RunSums(self._path)
-        self._whole_bytes: int | None = None  # of what was read; what lies behind it goes before the next line
+        self._whole_bytes: int | None = None  # bytes of whole lines; what follows is cut off before the next write
 
     def load(self, tokens: int) -> Journalled:
-        """Read it. Raises CtxError for a line that is damaged, a missing end of the last line apart.
+        """Read the journal, or create it. Raises CtxError for a damaged line; an unfinished last line is dropped.
 
-        tokens: in the rows; those that are there without a journal (it was deleted) stay, from no known source.
+        tokens: number of rows; rows without a journal (it was deleted) stay, with no known source.
         """
         if not self.is_there():
             return self._begin(tokens)
@@ -165,7 +165,7 @@ class SpanJournal:
         return content if raw else self._begin(tokens)
 
     def read(self, tokens: int) -> Journalled:
-        """Read as `load` does, without changes. Raises CtxError also where tokens have no journal."""
+        """Read as `load` does, changing nothing. Raises CtxError also where there are tokens but no journal."""
         if self.is_there():
             return self._read(self._whole(), tokens)
         if tokens:
@@ -176,25 +176,26 @@ class SpanJournal:
         return Journalled()
 
     def mend(self) -> None:
-        """Take what its lines say now, though they are not what was written. Without a line it goes: the tokens stay,
-        of no known source.
+        """Accept the lines as they are, though their checksum differs. An empty journal is deleted: the tokens stay,
+        with no known source.
         """
         self._sums.remove()
         if not self._path.read_bytes():
             self._path.unlink()
 
     def is_there(self) -> bool:
-        """Return whether there is a journal; raises CtxError where something else lies in its place."""
+        """Return whether the journal exists. Raises CtxError where its path is not a file."""
         return is_there(self._path)
 
     def _whole(self) -> bytes:
-        """Return its lines, without a last line that has no end."""
+        """Return the bytes up to the end of the last whole line."""
         raw = self._path.read_bytes()
         return raw[: raw.rfind(b"\n") + 1]
 
     def _read(self, raw: bytes, tokens: int) -> Journalled:
-        """Return what the lines tell. Raises CtxError for a damaged line, and where they are not those that were
-        written. tokens: in the rows; a journal that was only begun is of none.
+        """Return the content of the lines. Raises CtxError for a damaged line, or where lines are missing or changed.
+
+        tokens: number of rows; a journal without a line is valid only for 0.
         """
         content = Journalled()
         for number, line in enumerate(raw.splitlines(), start=1):
@@ -216,11 +217,11 @@ class SpanJournal:
         self.write(span_line(span, open_tokens, about))
 
     def cut(self, length: int, open_tokens: list[int]) -> None:
-        """Everything after `length` tokens went."""
+        """Write that everything after `length` tokens was dropped."""
         self.write({"cut": length, "open": open_tokens})
 
     def write(self, entry: Mapping[str, Any]) -> None:
-        """Add a line. Raises CtxError when the disk is full; the journal then holds what it held."""
+        """Append a line. Raises CtxError when the disk is full; the journal is then unchanged."""
         size = self._path.stat().st_size if self._path.exists() else 0
         try:
             if self._whole_bytes is not None and size > self._whole_bytes:
@@ -270,9 +271,7 @@ class SpanJournal:
 
 
 def first_line(folder: Path) -> FirstLine | None:
-    """Return what the journal of a folder begins with; None where there is none yet. Raises CtxError for a damaged
-    line.
-    """
+    """Return the header of a folder's journal, None without a journal. Raises CtxError for a damaged line."""
     path = folder / JOURNAL
     if not is_there(path):
         return None
@@ -297,7 +296,7 @@ def _unread(number: int) -> CtxError:
 
 
 def add_span(spans: list[SpanSource], span: SpanSource) -> None:
-    """Append a span in place; a span that only continues the last span lengthens it."""
+    """Append a span in place; one that continues the last generated span lengthens it."""
     if span.end <= span.start:
         return
     if spans:
@@ -318,13 +317,13 @@ def clip(spans: list[SpanSource], length: int) -> list[SpanSource]:
 
 
 def journal_line(raw: bytes) -> JournalLine:
-    """Return a line of the journal. Raises ValueError or TypeError for a damaged line."""
+    """Return a parsed line. Raises ValueError or TypeError for a damaged one."""
     line: JournalLine = parse_value(_any_line(), raw)
     return line
 
 
 def apply_line(span_metadata: SpanMetadata, line: JournalLine, block_size: int) -> SpanMetadata:
-    """Return what a line of the journal makes of it. Raises ValueError for a tag or a trust that cannot be."""
+    """Return the metadata after a line. Raises ValueError for a trust outside [0, 1]."""
     match line:
         case ActLine(act):
             return span_metadata.apply_act(act)
@@ -356,7 +355,7 @@ def span_line(span: SpanSource, open_tokens: list[int], about: SpanAbout) -> dic
 
 @cache
 def _any_line() -> Any:
-    """Return the union of all lines, as a type that JSON is read by."""
+    """Return the union of all kinds of lines, for the parser."""
     lines = [Annotated[line, PydanticTag(name)] for name, line in _LINES.items()]
     return Annotated[Union[tuple(lines)], Discriminator(_kind)]  # noqa: UP007 - a union of a tuple
 

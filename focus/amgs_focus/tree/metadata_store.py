@@ -1,9 +1,9 @@
-"""Store the metadata of a lifetime's spans beside their tokens: metadata, tags, forgotten detail, usage, and a semantic
-vector for every whole block.
+"""Store the metadata of a lifetime's spans: descriptions, tags, forgotten detail, usage, and an embedding of every
+whole block.
 
-Every change is a line of the journal before it counts. A purge is two lines: what is to go, and that it is gone; a
-process that is killed in between finishes it at the next open. One text encoder makes all vectors; those of another are
-dropped and computed again. A vector is a function of its block's tokens alone, so that stepping back only cuts rows.
+Each change is written to the journal before it counts. A purge writes two lines, one before and one after; if the
+process is killed between them, the next opening finishes the purge. One text encoder makes all vectors; those of
+another are dropped and computed again. A vector depends on its block's tokens alone, so stepping back only cuts rows.
 Purged blocks have a row of zeros.
 """
 
@@ -37,17 +37,17 @@ Cosines = NDArray[np.float32]
 
 
 class BlockVectors:
-    """The rows of a lifetime, (blocks, d) in float16, as far as they were computed."""
+    """The vectors of a lifetime's blocks computed so far: (blocks, d) float16."""
 
     def __init__(self, store: LifetimeStore) -> None:
         self._store = store
 
     def __len__(self) -> int:
-        """Count the blocks with a row, purged ones included."""
+        """Return the number of blocks with a row, purged ones included."""
         return 0 if self._store.vectors is None else len(self._store.vectors)
 
     def sync(self, tree: LifetimeTree, encoder: TextEncoder, progress: ProgressCallback | None = None) -> None:
-        """Encode every whole block that has no vector of this encoder yet."""
+        """Encode every whole block that has no vector by this encoder."""
         rows = self._store.begin_vectors(encoder.name, encoder.dimension)
         total, size = tree.count(0), tree.block_size
         gone = [(low // size, high // size) for low, high in tree.catalogue.find_gone(0)]
@@ -65,9 +65,7 @@ class BlockVectors:
             rows.append(vectors)
 
     def cosines(self, vector: NDArray[np.float32], blocks: int) -> Cosines:
-        """Return (d,) -> (blocks,) products with the first so many rows, a piece of them at a time; 0 for what has
-        none.
-        """
+        """Return (blocks,) products of a vector (d,) with the first rows, read in pieces; 0 for missing rows."""
         products = np.zeros(blocks, np.float32)
         rows = self._store.vectors
         if rows is None:
@@ -83,7 +81,7 @@ class BlockVectors:
             self._store.vectors.truncate(blocks)
 
     def blank(self, ranges: Sequence[tuple[int, int]]) -> None:
-        """Make the rows of blocks [start, stop) zeros, for good."""
+        """Set the rows of blocks [start, stop) to zero, for good."""
         count = len(self)
         inside = [(low, min(high, count)) for low, high in ranges if low < count]
         if inside:
@@ -103,7 +101,7 @@ Range = tuple[int, int]
 
 
 class Catalogue:
-    """Kept in a lifetime's store. Node (n, i) covers block_size^n tokens."""
+    """Metadata of a lifetime's spans, kept in its store. Node (n, i) covers block_size^n tokens."""
 
     def __init__(self, store: LifetimeStore, block_size: int, vectors: BlockVectors) -> None:
         self._store = store
@@ -122,37 +120,37 @@ class Catalogue:
         return self.span_metadata.sealed
 
     def is_sealed(self, node: NodeRef) -> bool:
-        """Return whether what lies below a gist was forgotten."""
+        """Return whether the detail below a gist was forgotten."""
         return node in self.span_metadata.sealed
 
     def begin(self, span_metadata: SpanMetadata) -> None:
-        """Take over what the journal tells, and finish a purge that was cut short."""
+        """Take over the metadata in the journal, and finish a purge that was interrupted."""
         self.span_metadata = span_metadata
         if not span_metadata.blanked:
             self._blank()
 
     def about(self, start: int) -> SpanAbout:
-        """Return what is known of the span that begins at a token."""
+        """Return the metadata of the span that begins at a token."""
         return self.span_metadata.about.get(start, BLANK)
 
     def describe(self, spans: Mapping[int, SpanAbout]) -> None:
-        """Say what is known of spans, by their starts, in the place of what was said before."""
+        """Replace the metadata of spans, given by their starts."""
         if spans:
             self._store.note({"about": [[start, description.plain()] for start, description in spans.items()]})
             self.span_metadata = replace(self.span_metadata, about={**self.span_metadata.about, **spans})
 
     def record_span(self, start: int, about: SpanAbout) -> None:
-        """Record the metadata of a span appended to the journal."""
+        """Record the metadata of a span that the journal already holds."""
         if about != BLANK:
             self.span_metadata.about[start] = about
 
     def tag(self, tag: Tag) -> None:
-        """Put a word on tokens, so that no rule forgets them."""
+        """Tag tokens, so that no rule forgets them."""
         self._store.note({"tag": plain(tag)})
         self.span_metadata = replace(self.span_metadata, tags=(*self.span_metadata.tags, tag))
 
     def untag(self, gone: Iterable[Tag]) -> None:
-        """Take tags back."""
+        """Remove tags."""
         for tag in gone:
             self._store.note({"untag": plain(tag)})
             self.span_metadata = replace(
@@ -176,7 +174,7 @@ class Catalogue:
             self._blank()
 
     def seal(self, sealed: NodeSet) -> None:
-        """Have exactly these sealed, and what was purged: stepping back and forward comes here."""
+        """Seal exactly these gists and those that were purged; used when stepping back and forward."""
         wanted = sealed | self.span_metadata.purged
         if wanted != self.span_metadata.sealed:
             self._store.note({"sealed": [list(run) for run in wanted.runs]})
@@ -188,7 +186,9 @@ class Catalogue:
         self.usage.cut(length, self._block_size)
 
     def find_gone(self, level: int) -> tuple[Range, ...]:
-        """Return rows of a level under or of purged nodes, in order: they cannot be recomputed. At level 0 tokens."""
+        """Return the rows of a level at or below purged nodes, in order; at level 0 tokens. They cannot be computed
+        again.
+        """
         size = self._block_size
         ranges = []
         for run in self.span_metadata.purged.runs:
@@ -198,7 +198,7 @@ class Catalogue:
         return _merge_ranges(ranges)
 
     def _blank(self) -> None:
-        """Carry out every purge there is; what is gone already is gone again."""
+        """Carry out every recorded purge; repeating one does no harm."""
         purged = self.span_metadata.purged
         for level in sorted(self._store.levels()):
             below = [run for run in purged.runs if run.level > level]
@@ -226,5 +226,5 @@ def _merge_ranges(ranges: Iterable[Range]) -> tuple[Range, ...]:
 
 
 def overlapping(ranges: Sequence[Range], start: int, end: int) -> list[Range]:
-    """Return what of the ranges lies in [start, end)."""
+    """Return the parts of the ranges that lie in [start, end)."""
     return [(max(low, start), min(high, end)) for low, high in ranges if low < end and start < high]

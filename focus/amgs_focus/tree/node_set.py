@@ -1,5 +1,5 @@
-"""A set of gist-tree nodes as runs of neighbours: what is forgotten comes in long runs, whatever the lifetime's
-length.
+"""Sets of gist-tree nodes, stored as runs of neighbours: what is forgotten comes in long runs, however long the
+lifetime.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import NamedTuple
 from amgs_focus.records import NodeRef
 
 DEEPEST = 64
-"""No lifetime has so many levels."""
+"""Greatest level accepted; no lifetime has so many."""
 
 
 class NodeRun(NamedTuple):
@@ -26,7 +26,7 @@ class NodeRun(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class NodeSet:
-    """Immutable; runs are in order, and neither touch nor overlap, so that equal sets are equal values."""
+    """An immutable set of nodes. Runs are sorted and neither touch nor overlap, so equal sets are equal values."""
 
     runs: tuple[NodeRun, ...] = ()
 
@@ -36,7 +36,10 @@ class NodeSet:
 
     @classmethod
     def join(cls, runs: Iterable[Sequence[int]]) -> NodeSet:
-        """Runs in any order, overlapping or not. Raises ValueError for an empty run."""
+        """Return the union of runs in any order; empty runs are skipped.
+
+        Raises ValueError for a level outside [1, 64] or a negative index.
+        """
         merged: list[NodeRun] = []
         for run in sorted(NodeRun(*map(int, numbers)) for numbers in runs):
             if not 1 <= run.level <= DEEPEST or run.first < 0:
@@ -80,11 +83,11 @@ class NodeSet:
         return self - (self - other)
 
     def within(self, length: int, block_size: int) -> NodeSet:
-        """Return the nodes that lie in the first `length` tokens."""
+        """Return the nodes that lie wholly in the first `length` tokens."""
         return NodeSet.join((run.level, run.first, min(run.stop, length // block_size**run.level)) for run in self.runs)
 
     def levels(self) -> dict[int, int]:
-        """Return how many nodes of each level."""
+        """Return the number of nodes at each level."""
         return {
             level: sum(run.stop - run.first for run in runs)
             for level, runs in groupby(self.runs, key=lambda run: run.level)

@@ -1,9 +1,9 @@
-"""Plan the detail that a lifetime may forget, with reasons to spare the rest.
+"""Plan which detail a lifetime may forget, with reasons to spare the rest.
 
-MegaContext, "Pruning lifetime context". A span's strength halves with every half-life for which nobody looked at it;
-looking lengthens it, a coarser level has a longer half-life, a domain may have its own. Forgetting a gist hides what
-stands below it: tokens first, then the gists over them, level by level; the gist itself stays. Nothing here changes
-anything: a plan becomes an act of the runtime, and an act can be restored until it is purged.
+MegaContext, "Pruning lifetime context". A span's strength halves with every half-life since its last use. Use lengthens
+the half-life, a coarser level has a longer one, a domain may have its own. Forgetting a gist hides what is below it:
+tokens first, then the gists over them, level by level; the gist itself stays. Nothing is changed here: the runtime
+turns a plan into an act, and an act can be restored until it is purged.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 MOST_LENGTHENED = 4  # openings that double a half-life
 
 LEVEL_FACTOR = 4.0
-"""How much longer the half-life is at each coarser level."""
+"""Factor of the half-life for each coarser level."""
 
 FLOOR = 0.25
-"""Strength under which detail may be forgotten: what was not looked at for two half-lives."""
+"""Strength below which detail may be forgotten: two half-lives without use."""
 
 WORTH = 0.02
-"""Measured nats a token from which detail stays; below, it fades twice as fast."""
+"""Measured nats a token from which detail is spared; below it, detail fades twice as fast."""
 
 ASKED, RECENT_QUESTIONS = 0.5, 8
-"""A block with at least this share of the words of any of the last questions stays."""
+"""Share of the words of one of the last RECENT_QUESTIONS questions from which a block is spared."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionContext:
-    """Nodes that a plan must spare besides the lifetime itself.
+    """What a plan must spare beside the rules of the lifetime.
 
-    tail_start: from where everything stays tokens; standing: gists that are open in the window; pinned: nodes that the
-    operator pinned.
+    tail_start: first token of the tail, which is always read as tokens. standing: gists that are open in the window.
+    pinned: nodes that the operator pinned.
     """
 
     tail_start: int
@@ -59,7 +59,7 @@ class RetentionContext:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Gists [first, first + n) of a level: strength in [0, 1], tokens since they were looked at, their fates."""
+    """Gists [first, first + n) of a level: strength in [0, 1]; idle: tokens since the last use; openings; fates."""
 
     level: int
     first: int
@@ -71,9 +71,10 @@ class Assessment:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPlan:
-    """Plan of the nodes to forget, the weakest first. fates: (level, fate, gists) of all gists.
+    """Nodes to forget, weakest first.
 
-    tokens: of the lifetime whose own tokens would not be shown any more; bytes: that a purge of it would free.
+    fates: (level, fate, number of gists) over all gists. tokens: lifetime tokens that would no longer be shown. bytes:
+    freed by a later purge.
     """
 
     nodes: NodeSet
@@ -99,7 +100,7 @@ def plan(
     limit: int | None = None,
     progress: Watch | None = None,
 ) -> ForgetPlan:
-    """Return what the rules would forget now, at most `limit` gists, the weakest. Nothing is changed."""
+    """Return what the rules would forget now: at most `limit` gists, the weakest. Nothing is changed."""
     weak: list[tuple[float, int, int, int]] = []  # strength, level, first token, index
     counted: Counter[tuple[int, Fate]] = Counter()
     asked = _RecentQuestions(tree)
@@ -136,7 +137,7 @@ def assess(
     now: RetentionContext,
     asked: _RecentQuestions | None = None,
 ) -> Assessment:
-    """Return the strength and the fate of gists [first, stop) of a level."""
+    """Return strength and fate of gists [first, stop) of a level."""
     size = tree.block_size
     width = size**level
     starts = np.arange(first, stop, dtype=np.int64) * width
@@ -165,9 +166,9 @@ def assess(
 
 
 def by_hand(tree: LifetimeTree, nodes: Iterable[NodeRef], now: RetentionContext) -> ForgetPlan:
-    """Return a plan for gists that the operator named, with all below them, whatever their strength.
+    """Return a plan for gists that the operator named, with everything below them, whatever their strength.
 
-    Raises FocusError for a gist that may not be forgotten: not complete, in the tail, tagged, pinned.
+    Raises FocusError for a gist that is incomplete, in the tail, tagged, pinned or forgotten already.
     """
     rules = ForgetRules(recent=0)
     runs: list[NodeRun] = []
@@ -214,7 +215,7 @@ def act_of(
 
 
 def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
-    """Raise FocusError when tokens that the tail has to show were purged."""
+    """Raise FocusError when tokens that the tail must show were purged."""
     gone = tree.catalogue.find_gone(0)
     if gone and gone[-1][1] > tail_start:
         raise FocusError(
@@ -225,7 +226,7 @@ def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
 
 
 def count_freed(tree: LifetimeTree, nodes: NodeSet) -> int:
-    """Return bytes of the files that purging would make empty: tokens of 4 bytes, gists of 2 a value."""
+    """Return the bytes that a purge would free: 4 a token, 2 a value of a gist."""
     row = tree.model.card.width * 2
     return sum((run.stop - run.first) * tree.block_size * (4 if run.level == 1 else row) for run in nodes.runs)
 
@@ -240,7 +241,7 @@ class _RecentQuestions:
         self._index: SpanIndex | None = None
 
     def among(self, nodes: Sequence[NodeRef]) -> list[NodeRef]:
-        """Return those of the nodes of which some block has enough of a question's words."""
+        """Return the nodes in which some block holds enough of a question's words."""
         if not nodes or not self._questions:
             return []
         if self._index is None:
@@ -259,7 +260,7 @@ class _RecentQuestions:
 def _guard(
     tree: LifetimeTree, node: NodeRef, start: int, end: int, rules: ForgetRules, now: RetentionContext
 ) -> Fate | None:
-    """Return the reason that protects a gist's detail at any strength, or None."""
+    """Return the reason that spares a gist's detail whatever its strength, or None."""
     if _is_hidden(tree, node):
         return "forgotten"
     if end > min(now.tail_start, tree.length - rules.recent):
@@ -289,7 +290,7 @@ def _is_hidden(tree: LifetimeTree, node: NodeRef) -> bool:
 def _lives(
     tree: LifetimeTree, rules: ForgetRules, starts: NDArray[np.int64], width: int
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """Return (n,) half-life of each gist, the longest of the spans in it; (n,) whether all of them were superseded."""
+    """Return (n,) the longest half-life of the spans in each gist, and (n,) whether all of them were superseded."""
     spans = tree.spans()
     if not len(starts) or not spans:
         return np.full(len(starts), float(rules.half_life)), np.zeros(len(starts), bool)
@@ -313,7 +314,7 @@ def _lives(
 
 
 def _describe_run(tree: LifetimeTree, run: NodeRun, assessment: Assessment) -> Descriptor:
-    """Return what stays on record of a run."""
+    """Return the record of a forgotten run."""
     width = tree.block_size**run.level
     start, end = run.first * width, run.stop * width
     low, high = run.first - assessment.first, run.stop - assessment.first

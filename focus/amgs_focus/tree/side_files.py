@@ -1,5 +1,5 @@
-"""Files beside a lifetime's .ctx files: checksums, so that a changed byte is noticed when it is read, and the
-usage of every gist (MegaContext, "Signals to collect").
+"""Files beside a lifetime's .ctx files: checksums, which reveal a changed byte when it is read, and the usage of every
+gist (MegaContext, "Signals to collect").
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ ENDING = ".sums"
 _RUN = 1 << 14
 _MAGIC = b"amgs-sums-1\0"
 _ENTRY = struct.Struct("<III")
-"""Bytes, their CRC-32, and the CRC-32 of both: an entry that was half written counts as none."""
+"""Number of bytes, their CRC-32, and the CRC-32 of both: a half-written entry is ignored."""
 _NONE = (0, 0)
 
 
 class RunSums:
-    """The checksums of a file, from the byte `start` on. Nothing is written before `cover`.
+    """The checksums of a file from byte `start` on. Nothing is written before `cover`.
 
-    One CRC-32 for each run of 16 KiB, over as many of its bytes as were there: a byte that changed since it was written
-    is noticed when it is read. It is written after what it is of, so that a process killed in between leaves bytes
-    without a checksum, and never a checksum that does not hold. A file of an earlier version has none until the next
-    append.
+    One CRC-32 for each run of 16 KiB, over the bytes of it that were written; each run is checked when it is first
+    read. A checksum is written after its bytes, so a killed process leaves bytes without a checksum, never a wrong
+    checksum. A file of an earlier version has none until the next append.
     """
 
     def __init__(self, of: Path, start: int = 0) -> None:
@@ -41,18 +40,18 @@ class RunSums:
         self._start = start
         self.path = of.with_name(of.name + ENDING)
         self._sums = self._read()
-        self._covered = 0  # runs from the first on that have their checksums
+        self._covered = 0  # number of leading runs with a complete checksum
         self._checked: set[int] = set()
 
     @property
     def size(self) -> int:
-        """Bytes up to the last that has a checksum."""
+        """Bytes up to the last one with a checksum."""
         last = next((run for run in reversed(range(len(self._sums))) if self._sums[run] != _NONE), None)
         return 0 if last is None else last * _RUN + self._sums[last][0]
 
     def check(self, start: int, stop: int) -> None:
-        """Hold bytes [start, stop) of the file against their checksums. Raises CtxError where they differ; each run is
-        read once.
+        """Check bytes [start, stop) of the file against their checksums, each run once. Raises CtxError where they
+        differ.
         """
         runs = range(start // _RUN, min(-(-stop // _RUN), len(self._sums)))
         if all(run in self._checked for run in runs):
@@ -70,7 +69,7 @@ class RunSums:
                 self._checked.add(run)
 
     def first_difference(self, stop: int) -> int | None:
-        """Return where the first run begins that is not what was written, of the bytes up to `stop`; None for none."""
+        """Return the start of the first run before `stop` that differs from its checksum; None if there is none."""
         for start in range(0, stop, _RUN):
             try:
                 self.check(start, min(start + _RUN, stop))
@@ -79,7 +78,7 @@ class RunSums:
         return None
 
     def cover(self, size: int) -> None:
-        """Have checksums of the first `size` bytes, which are on the disk. Without room for them there are fewer."""
+        """Write checksums for the first `size` bytes, which are on disk already. A full disk leaves some out."""
         with suppress(OSError), self._of.open("rb") as file:
             changed = []
             for run in range(self._covered, -(-size // _RUN)):
@@ -94,7 +93,7 @@ class RunSums:
             self._write(changed)
 
     def cut(self, size: int) -> None:
-        """Keep checksums of the first `size` bytes alone, before the others go. Raises OSError."""
+        """Keep only the checksums of the first `size` bytes; call it before the file is cut. Raises OSError."""
         if size < self.size:
             run = size // _RUN
             self._forget(run, len(self._sums))
@@ -104,11 +103,11 @@ class RunSums:
                 self._write([run], sync=True)
 
     def drop(self, start: int, stop: int) -> None:
-        """Forget the checksums of bytes that are about to change. Raises OSError."""
+        """Drop the checksums of bytes that are about to change. Raises OSError."""
         self._forget(start // _RUN, min(-(-stop // _RUN), len(self._sums)))
 
     def remove(self) -> None:
-        """Forget all of them, with their file."""
+        """Drop all checksums and delete their file."""
         self.path.unlink(missing_ok=True)
         self._sums, self._covered = [], 0
         self._checked.clear()
@@ -125,7 +124,7 @@ class RunSums:
         return zlib.crc32(os.pread(file, stop - start, self._start + run * _RUN + start), so_far)
 
     def _read(self) -> list[tuple[int, int]]:
-        """Return the entries; none where there is no such file, or another file."""
+        """Return the entries; [] where there is no file of checksums."""
         try:
             raw = self.path.read_bytes() if self.path.is_file() else b""
         except OSError:
@@ -142,7 +141,7 @@ class RunSums:
     def _write(self, runs: list[int], *, sync: bool = False) -> None:
         if not runs:
             return
-        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe has no reader
+        flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # do not block on a pipe
         file = os.open(self.path, flags, 0o644)
         try:
             os.pwrite(file, _MAGIC, 0)
@@ -159,9 +158,9 @@ class RunSums:
 ROW = np.dtype(
     [
         ("opened", "<u4"),  # expansions
-        ("dwell", "<u4"),  # refocuses after which its detail stood in the window
-        ("last", "<u8"),  # lifetime tokens at the last of them
-        ("wanted", "<u4"),  # refocuses that asked for its detail after it was forgotten
+        ("dwell", "<u4"),  # refocuses after which its detail was in the window
+        ("last", "<u8"),  # lifetime tokens at the last use
+        ("wanted", "<u4"),  # refocuses that wanted its detail after it was forgotten
         ("measured", "<u4"),
         ("gain", "<f4"),  # mean of the measurements, nats a token
         ("spare", "<u4"),
@@ -173,14 +172,12 @@ Rows = NDArray[Any]
 
 
 class UseTable:
-    """The rows of a level in pages of 1,024, of which only those that were written take room: mapped from the file
-    where there is a path, else in memory. What was not written yet reads as zeros.
+    """The usage rows of a level, in pages of 1,024, mapped from a file if `path` is given, else in memory. Pages never
+    written take no room and read as zeros.
 
-    A page is on the disk before it is mapped, as a mapped page that a full disk cannot take ends the process. Where
-    there is no room the page is counted in memory and lost with the process: no work is held up by it.
-
-    An update touches the rows of the window and no others, survives the end of the process at any point, and costs no
-    memory for nodes that were never looked at.
+    A page is written to disk before it is mapped: writing to a mapped page on a full disk would kill the process. If
+    there is no room, the page stays in memory and is lost with the process, so that no work is held up. An update
+    touches only the rows of the window and survives a kill at any point.
     """
 
     def __init__(self, path: Path | None = None) -> None:
@@ -188,7 +185,7 @@ class UseTable:
         self._pages: dict[int, Rows] = {}
 
     def row(self, index: int) -> Use:
-        """Return what is known of a node."""
+        """Return the usage of a node."""
         row = self.rows(index, index + 1)[0]
         measured = int(row["measured"])
         return Use(
@@ -201,7 +198,7 @@ class UseTable:
         )
 
     def rows(self, start: int, stop: int) -> Rows:
-        """Return rows [start, stop) as a structured array, a copy."""
+        """Return a copy of rows [start, stop) as a structured array."""
         records = np.zeros(max(0, stop - start), ROW)
         if self._path is not None and self._path.exists():
             disk_rows = np.fromfile(self._path, ROW, max(0, stop - start), offset=start * ROW.itemsize)
@@ -213,7 +210,7 @@ class UseTable:
         return records
 
     def add(self, indexes: Iterable[int], name: str, last: int | None = None) -> None:
-        """Increment a count for every node; last: the lifetime's length, where this was a look."""
+        """Increment a count of each node. last: the lifetime's length if this is a use, else None."""
         for index in indexes:
             row = self._at(index)
             row[name] += 1
@@ -221,19 +218,19 @@ class UseTable:
                 row["last"] = last
 
     def look(self, first: int, stop: int, last: int) -> None:
-        """Nodes [first, stop) were looked at when the lifetime had so many tokens, and are wanted no more."""
+        """Record that nodes [first, stop) were used at lifetime length `last`, and reset their requests."""
         for index in range(first, stop):
             row = self._at(index)
             row["last"], row["wanted"] = last, 0
 
     def measure(self, index: int, gain: float) -> None:
-        """Take in a measured worth."""
+        """Add a measured gain to a node's mean."""
         row = self._at(index)
         row["measured"] += 1
         row["gain"] += (gain - row["gain"]) / row["measured"]
 
     def forget(self, start: int) -> None:
-        """Nodes from `start` on are gone."""
+        """Drop the rows from `start` on."""
         last = start // PAGE
         self._pages = {number: page for number, page in self._pages.items() if number <= last}
         if self._path is not None and self._path.exists():
@@ -245,11 +242,11 @@ class UseTable:
             self._pages[last][start % PAGE :] = np.zeros((), ROW)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Release the file."""
         self._pages.clear()
 
     def _at(self, index: int) -> Any:
-        """Return a node's row, to be changed."""
+        """Return a writable view of a node's row."""
         return self._page(index // PAGE)[index % PAGE : index % PAGE + 1]
 
     def _page(self, number: int) -> Rows:
@@ -258,7 +255,7 @@ class UseTable:
         return self._pages[number]
 
     def _map_page(self, path: Path, number: int) -> Rows:
-        """Return a page of the file, written before it is mapped; in memory where the disk does not take it."""
+        """Return a page mapped from the file, written before it is mapped; in memory if the disk is full."""
         offset = number * PAGE * ROW.itemsize
         try:
             with path.open("r+b" if path.exists() else "w+b", buffering=0) as file:
@@ -275,11 +272,11 @@ class UseTable:
 
 
 class GistUsage:
-    """The tables of all levels; a folder keeps them.
+    """The usage tables of all levels, in `folder` if given.
 
-    For every gist the number of openings, the time its detail stood in the window, the last use, the requests for more
-    of it, and the measured value of its detail (MegaContext, "Signals to collect"). The tail passes through every block
-    and is no look at it.
+    For every gist: the number of openings, the time its detail was in the window, its last use, the requests for more
+    of it, and the measured value of its detail (MegaContext, "Signals to collect"). Being in the tail is no use: every
+    block passes through it.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -287,7 +284,7 @@ class GistUsage:
         self._tables: dict[int, UseTable] = {}
 
     def of(self, node: NodeRef) -> Use:
-        """Return what is known of a gist; of a block of tokens, of the gist above it."""
+        """Return the usage of a gist; for a block of tokens, of the gist above it."""
         return self.table(max(1, node.level)).row(node.index)
 
     def table(self, level: int) -> UseTable:
@@ -297,8 +294,8 @@ class GistUsage:
         return self._tables[level]
 
     def record_refocus(self, refocus: Refocus, standing: Iterable[NodeRef], tau: float) -> None:
-        """Take in a refocus: what it opened, what was forgotten and has a score above τ, and the gists whose detail
-        stands in the window since.
+        """Record a refocus: the gists that it opened, forgotten ones with a score above τ, and `standing`, those whose
+        detail is now in the window.
         """
         opened = [decision.node for decision in refocus.applied if decision.kind != "collapse"]
         refused = [decision for decision in refocus.decisions if decision.reason == "illegal_level" and decision.level]
@@ -309,16 +306,16 @@ class GistUsage:
                 self.table(level).add(indices, name, None if name == "wanted" else refocus.lifetime)
 
     def record_restored(self, nodes: NodeSet, lifetime: int) -> None:
-        """Count restored nodes as looked at, so that they are not forgotten again at once."""
+        """Count restored nodes as used, so that they are not forgotten again at once."""
         for run in nodes.runs:
             self.table(run.level).look(run.first, run.stop, lifetime)
 
     def record_gain(self, node: NodeRef, gain: float) -> None:
-        """Take in a measured ΔNLL of a gist's detail, in nats a token."""
+        """Record a measured ΔNLL of a gist's detail, in nats a token."""
         self.table(node.level).measure(node.index, gain)
 
     def cut(self, length: int, block_size: int) -> None:
-        """Nodes that reach beyond `length` tokens are gone."""
+        """Drop nodes that reach beyond `length` tokens."""
         for level, table in self._tables.items():
             table.forget(length // block_size**level)
 

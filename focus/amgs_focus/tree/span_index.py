@@ -1,14 +1,13 @@
-"""Token statistics of every span of a lifetime, updated as it grows: words by block, idf, embedding sums.
+"""Token statistics of every span of a lifetime, updated as it grows: words by block, idf, sums of embeddings.
 
-A pure function of the tokens: stepping back and forward again gives the same numbers. What is held in memory does not
-grow with the lifetime, but for a row per 32^3 tokens and for the places of rare words: sums of blocks and of level-2
-gists are computed when they are asked for. Their idf weights are those of the first 2^k blocks, with the greatest 2^k
-that the lifetime holds, and everything is weighed anew when it doubles; from 2^15 blocks (a million tokens) on they
-stay as they are.
+A word is a token without case and spaces. The statistics are a pure function of the tokens: stepping back and forward
+again gives the same numbers. Memory does not grow with the lifetime, except for a row per 32^3 tokens and the places of
+rare words: sums of blocks and of level-2 gists are computed on demand. The idf weights are those of the first 2^k
+blocks, for the greatest 2^k in the lifetime; when it doubles, all sums are weighed anew, up to 2^15 blocks (a million
+tokens).
 
-A word is a token without its case and its spaces. Of each word the first blocks are stored, up to a limit: what stands
-in more blocks than that tells them apart no longer, and is left out of a search. So neither what is stored nor what a
-search looks at grows with the lifetime.
+For each word only its first blocks are stored, up to a limit: a word in more blocks no longer tells them apart, and a
+search leaves it out. So the cost of a search does not grow with the lifetime either.
 """
 
 from __future__ import annotations
@@ -32,13 +31,13 @@ from amgs_focus.tree.files import MemoryRows
 from amgs_focus.tree.gist_tree import LifetimeTree
 
 RECENT = 1024
-"""Last blocks whose words are remembered, so that they can be taken back."""
+"""Number of last blocks whose words are remembered, so that they can be removed again."""
 
 Numbers = NDArray[np.int64]
 
 
 class BlockPostings:
-    """Words of blocks, in the order in which they came. Word 0 is mere space and is never found."""
+    """An inverted index: for each word the blocks that hold it, in order. Word 0 is white space and is never found."""
 
     def __init__(self, model: BaseModel) -> None:
         self._model = model
@@ -49,17 +48,19 @@ class BlockPostings:
         self._recent: deque[Numbers] = deque(maxlen=RECENT)
         self.blocks = 0
         self.visited = 0
-        """Places that searches have looked at since the beginning."""
+        """Postings that searches have read so far."""
 
     def clear(self) -> None:
-        """No blocks; words keep their numbers."""
+        """Drop all blocks; words keep their numbers."""
         self._counts[:] = 0
         self._places.clear()
         self._recent.clear()
         self.blocks = 0
 
     def words_of(self, tokens: Iterable[int] | Numbers) -> Numbers:
-        """Word numbers, in the shape of the tokens. They are arbitrary: nothing depends on their order."""
+        """Return the word numbers of tokens, in their shape. The numbers are arbitrary: nothing may depend on their
+        order.
+        """
         ids = np.asarray(tokens, np.int64)
         for token in np.unique(ids[self._word_of[ids] < 0]) if ids.size else ():
             text = self._model.decode([int(token)]).strip().casefold()
@@ -69,7 +70,7 @@ class BlockPostings:
         return self._word_of[ids]
 
     def add(self, tokens: Numbers, total: int) -> None:
-        """(n, K) tokens of the next blocks; `total` blocks are there in the end of all the adding."""
+        """Add (n, K) tokens of the next blocks. total: number of blocks once all calls are done."""
         words = np.sort(self.words_of(tokens), axis=1)
         fresh = words > 0
         fresh[:, 1:] &= words[:, 1:] != words[:, :-1]
@@ -89,7 +90,9 @@ class BlockPostings:
             self._recent.extend(fresh_words[low:high] for low, high in pairwise(ends))
 
     def forget(self, blocks: int) -> bool:
-        """Keep the first blocks only. False when that reaches further back than is remembered: begin anew."""
+        """Keep the first blocks only. Return False where that reaches beyond the remembered blocks: the caller must
+        begin anew.
+        """
         if self.blocks - blocks > len(self._recent):
             return False
         while self.blocks > blocks:
@@ -103,18 +106,18 @@ class BlockPostings:
         return True
 
     def counts(self) -> Numbers:
-        """Return (words,) in how many blocks each word stands, as of now."""
+        """Return (words,) the number of blocks that hold each word; a copy."""
         return self._counts.copy()
 
     def idf(self, words: Numbers) -> NDArray[np.float64]:
-        """log((N + 1) / (n + 1)) of each word over all blocks; 0 for mere space and for what is common."""
+        """Return log((N + 1) / (n + 1)) of each word over all blocks; 0 for white space and for common words."""
         counts = self._counts[words]
         weights = np.log((self.blocks + 1) / (counts + 1))
         rare: NDArray[np.float64] = np.where((words > 0) & (counts <= OPTIONS.word_blocks), weights, 0.0)
         return rare
 
     def search(self, weights: dict[int, float]) -> tuple[Numbers, NDArray[np.float64]]:
-        """Return (m,) blocks that hold any of the words, in order, and (m,) the summed weight of those they hold."""
+        """Return (m,) blocks that hold any of the words, in order, and (m,) the summed weight of the words in each."""
         lists: Sequence[array[int]] = [self._places.get(word, array("I")) for word in weights]
         counts = [len(postings) for postings in lists]
         self.visited += sum(counts)
@@ -135,10 +138,10 @@ Vectors = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """Weighted words, weighted pairs of words that stand beside each other, the total of both, and a centred
-    mean embedding (d,).
+    """A search query: weighted words, weighted pairs of adjacent words, the total of both, and a centred mean embedding
+    (d,).
 
-    A name is several tokens as a rule, each of them common: only side by side they are the name.
+    A name is usually several common tokens: only side by side are they the name.
     """
 
     words: dict[int, float]
@@ -148,7 +151,7 @@ class Query:
 
 
 class SpanIndex:
-    """Similarity of a query to any node of the tree. Words are tokens without their case and their spaces."""
+    """Similarity of a query to any node of the tree."""
 
     def __init__(self, tree: LifetimeTree) -> None:
         self.tree = tree
@@ -159,11 +162,11 @@ class SpanIndex:
 
     @property
     def visited(self) -> int:
-        """Places of words that searches have looked at since the beginning."""
+        """Postings that searches have read so far."""
         return self._postings.visited
 
     def sync(self) -> None:
-        """Catch up with the tree: forget what was cut, add what came."""
+        """Catch up with the tree: remove what was cut, add what is new."""
         cuts = self.tree.truncations
         if len(cuts) > self._seen_cuts:
             self._forget(min(cuts[self._seen_cuts :]) // self.tree.block_size)
@@ -178,7 +181,7 @@ class SpanIndex:
         self._extend_sums()
 
     def query(self, tokens: Sequence[int], weights: Sequence[float]) -> Query:
-        """Weigh a query's tokens; of a word that occurs twice the greater weight counts."""
+        """Weigh a query's tokens; for a repeated word the greater weight counts."""
         numbers = self._postings.words_of(np.asarray(tokens, np.int64))
         idf = self._postings.idf(numbers)
         words: dict[int, float] = {}
@@ -195,13 +198,13 @@ class SpanIndex:
         return Query(words, pairs, total, self._centre_means(summed[None])[0])
 
     def rarity(self, tokens: Sequence[int]) -> Vectors:
-        """Return (n,) in [0, 1]: the idf of each token's word, 1 for a word that the lifetime lacks."""
+        """Return (n,) in [0, 1]: the idf of each token's word, 1 for a word that is not in the lifetime."""
         most = math.log(self._postings.blocks + 1)
         idf = self._postings.idf(self._postings.words_of(np.asarray(tokens, np.int64)))
         return idf / most if most else idf
 
     def similarity(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
-        """Return (nodes,) cosine in [-1, 1] between the query's and each node's mean embedding; else 0."""
+        """Return (nodes,) cosines in [-1, 1] of the query's and each node's mean embedding; 0 where one has none."""
         if not nodes:
             return np.zeros(0)
         means = self._centre_means(np.stack([self._sum(node) for node in nodes]))
@@ -212,8 +215,8 @@ class SpanIndex:
     def lexical(self, query: Query, nodes: Sequence[NodeRef]) -> Vectors:
         """Return (nodes,) in [0, 1]: the share of the query's words and pairs, by idf, in the best block of each node.
 
-        Pairs are looked for in the blocks that hold most words. What is said does not end with a block: the
-        blocks beside those have nearly what stands in the half block on each side of their common edge.
+        Pairs are looked for only in the blocks with most words. A sentence may cross the border of a block: both
+        neighbours also get nearly the share found in the half blocks around their common border.
         """
         blocks, shares = self.search(query)
         ranges = np.array([self._block_range(node) for node in nodes], np.int64).reshape(-1, 2)
@@ -221,8 +224,8 @@ class SpanIndex:
         return np.array([shares[low:high].max(initial=0.0) for low, high in cuts], np.float64)
 
     def search(self, query: Query) -> tuple[Numbers, Vectors]:
-        """Return (m,) blocks that hold something of the query, in order, some of them twice; (m,) the share they
-        hold.
+        """Return (m,) blocks that hold part of the query, in order, some of them twice, and (m,) the share that each
+        holds.
         """
         if not query.total:
             return np.zeros(0, np.int64), np.zeros(0)
@@ -233,7 +236,7 @@ class SpanIndex:
         return blocks[order], shares[order] / query.total
 
     def _closely(self, query: Query, blocks: Numbers, shares: Vectors) -> tuple[Numbers, Vectors]:
-        """Return (m,) blocks that hold most and those beside them, (m,) what the query finds in them word by word."""
+        """Return (m,) the best blocks and their neighbours, and (m,) the query's weight in each, token by token."""
         size, total = self.tree.block_size, self._postings.blocks
         best = np.sort(blocks[np.lexsort((-blocks, -shares))[: OPTIONS.edges_looked_at]])
         looked, close_shares = [], []
@@ -250,12 +253,12 @@ class SpanIndex:
     def _weigh_tokens(self, query: Query, start: int, end: int) -> float:
         """Return the weight of the query's words and pairs in tokens [start, end)."""
         numbers = self._postings.words_of(np.asarray(self.tree.tokens(start, end), np.int64)).tolist()
-        # exact sums, because word numbers, and so their order, depend on what came first
+        # exact sums: word numbers, and so the order of addition, depend on the lifetime's history
         words = math.fsum(query.words.get(word, 0.0) for word in set(numbers))
         return words + math.fsum(query.pairs.get(pair, 0.0) for pair in set(itertools.pairwise(numbers)))
 
     def _begin(self) -> None:
-        """Nothing known yet; words keep their numbers, which others may hold."""
+        """Reset everything; words keep their numbers, which others may hold."""
         width = self.tree.model.card.width + 1
         self._postings.clear()
         self._epoch = 0
@@ -265,7 +268,7 @@ class SpanIndex:
         self._whole: Vectors = np.zeros(width)
 
     def _forget(self, blocks: int) -> None:
-        """Keep the first blocks only; where the weights came from blocks that are no more, begin anew."""
+        """Keep the first blocks only; reset everything where the weights came from blocks that were cut."""
         if blocks >= self._postings.blocks:
             return
         if blocks < self._epoch or not self._postings.forget(blocks):
@@ -281,13 +284,13 @@ class SpanIndex:
         }
 
     def _add(self, total: int) -> None:
-        """Take in the words of blocks up to a total."""
+        """Add the words of further blocks up to `total` blocks."""
         for first in range(self._postings.blocks, total, CHUNK):
             ids = self._tokens(first, min(total, first + CHUNK))
             self._postings.add(ids.reshape(-1, self.tree.block_size), total)
 
     def _update_weights(self) -> None:
-        """Weights of a new epoch, and with them every sum anew."""
+        """Compute the weights of a new epoch and drop the sums made with the old ones."""
         self._counts = self._postings.counts()
         self._sums, self._fine = [], {}
         self._whole = np.zeros_like(self._whole)
@@ -295,7 +298,7 @@ class SpanIndex:
             self._whole += self._bag(self._tokens(first, min(self._epoch, first + CHUNK)))
 
     def _weights(self, ids: Numbers) -> Vectors:
-        """Return the epoch's idf of each token; 0 for mere space."""
+        """Return each token's idf in this epoch; 0 for white space."""
         words = self._postings.words_of(ids)
         known = np.zeros(len(ids), np.int64)
         inside = words < len(self._counts)
@@ -304,7 +307,7 @@ class SpanIndex:
         return weights
 
     def _extend_sums(self) -> None:
-        """Sums of new nodes, from the lowest level that is stored."""
+        """Add the sums of new nodes, from the lowest stored level up."""
         size = self.tree.block_size
         width = size ** (STORED - 1)  # blocks
         while (done := len(self._level(STORED))) < self._postings.blocks // width:
@@ -320,13 +323,13 @@ class SpanIndex:
             level += 1
 
     def _level(self, level: int) -> MemoryRows:
-        """Return stored sums of the nodes of a tree level."""
+        """Return the stored sums of a tree level."""
         while len(self._sums) <= level - STORED:
             self._sums.append(MemoryRows(len(self._whole), np.float64))
         return self._sums[level - STORED]
 
     def _sum(self, node: NodeRef) -> Vectors:
-        """Return (d + 1,) of a node; the open block has none yet."""
+        """Return a node's sum (d + 1,); zeros for the open block."""
         level, size = max(1, node.level), self.tree.block_size
         if (node.index + 1) * size ** (level - 1) > self._postings.blocks:
             return np.zeros_like(self._whole)
@@ -342,23 +345,25 @@ class SpanIndex:
         return self._fine[key]
 
     def _bag(self, ids: Numbers) -> Vectors:
-        """Return (n,) tokens -> (d + 1,) their weighted sum; equal tokens are looked up once."""
+        """Return the weighted sum (d + 1,) of tokens (n,); equal tokens are looked up once."""
         kinds, counts = np.unique(ids, return_counts=True)
         return self._sum_weighted(kinds, counts * self._weights(kinds))
 
     def _sum_weighted(self, tokens: Numbers, weights: Vectors) -> Vectors:
-        """Return (n,) tokens, (n,) weights -> (d + 1,): the weighted sum of the embeddings, then the sum of weights."""
+        """Return (d + 1,) for tokens (n,) and weights (n,): the weighted sum of the embeddings, then the sum of the
+        weights.
+        """
         with torch.no_grad():
             rows = self.tree.model.embed(torch.from_numpy(tokens)).to("cpu", torch.float64).numpy()
         return np.append(weights @ rows, weights.sum())
 
     def _tokens(self, first: int, last: int) -> Numbers:
-        """Return tokens of blocks [first, last)."""
+        """Return the tokens of blocks [first, last)."""
         size = self.tree.block_size
         return self.tree.tokens(first * size, last * size).astype(np.int64)
 
     def _centre_means(self, sums: Vectors) -> Vectors:
-        """Return (n, d + 1) sums -> (n, d) means less the mean of the whole lifetime; 0 where there is no weight."""
+        """Return (n, d) means of sums (n, d + 1), less the mean of the whole lifetime; 0 where there is no weight."""
         means = [
             np.divide(rows[:, :-1], rows[:, -1:], out=np.zeros_like(rows[:, :-1]), where=rows[:, -1:] > 1e-9)
             for rows in (sums, self._whole[None])

@@ -1,9 +1,8 @@
-"""Metadata and history of a lifetime's spans after they were read in, and frozen values as JSON, by their
-annotations: the lines of a trace and of a lifetime's journal.
+"""Metadata of a lifetime's spans and the acts that changed what is shown of them, and the JSON form of frozen values in
+a trace and in the journal.
 
-MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values; the
-journal keeps them. The gist over what is forgotten stays, so that the
-window still tiles the lifetime; what lies below it is not shown any more.
+MegaContext, "Pruning lifetime context" and "Curating the core knowledge corpus". Frozen values, which the journal
+stores. The gist over forgotten detail stays, so that the window still tiles the lifetime.
 """
 
 from __future__ import annotations
@@ -22,18 +21,18 @@ from amgs_focus.tree.node_set import NOTHING, NodeSet
 
 @cache
 def adapter(kind: Any) -> TypeAdapter[Any]:
-    """Return what reads and writes values of a type; created on first use."""
+    """Return the parser and serialiser of a type, created on first use."""
     return TypeAdapter(kind)
 
 
 def plain(value: Any) -> Any:
-    """Return a frozen value as dicts, lists, texts and numbers."""
+    """Return a frozen value as plain data: dicts, lists, texts and numbers."""
     kind: Any = type(value)
     return adapter(kind).dump_python(value, mode="json", warnings=False)
 
 
 def round_floats(value: Any) -> Any:
-    """Return plain data with every float at 6 significant digits and every tuple a list."""
+    """Return plain data with floats rounded to 6 significant digits and tuples as lists."""
     if isinstance(value, float):
         return float(f"{value:.6g}")
     if isinstance(value, Mapping):
@@ -44,15 +43,15 @@ def round_floats(value: Any) -> Any:
 
 
 def compact(value: Any) -> str:
-    """Return plain data as JSON on a single line. Raises ValueError for a float that is no number."""
+    """Return plain data as JSON on one line. Raises ValueError for a float that is not finite."""
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
 def parse_value(kind: Any, raw: bytes) -> Any:
-    """Return a value of a type from JSON. Raises ValueError, in a sentence, where it does not fit.
+    """Return a value of a type from JSON. Raises ValueError that says where it does not fit.
 
-    Reading is strict: a number in quotes is no number. A field with a default may be missing, as a version that did not
-    know it yet leaves it out; a field that no version knows is passed over.
+    Parsing is strict: a number in quotes is no number. A missing field takes its default, as an earlier version may not
+    have written it; unknown fields are ignored.
     """
     try:
         return adapter(kind).validate_json(raw, strict=True)
@@ -79,21 +78,22 @@ FATES: Mapping[Fate, str] = {
     "finer_first": "the detail of what lies below it goes first",
     "strong": "it is not weak yet",
 }
-"""What a plan says of a gist's detail, and why."""
+"""What a plan does with a gist's detail, and why."""
 
 
 Nodes = Annotated[
     NodeSet, PlainValidator(NodeSet.join), PlainSerializer(lambda nodes: [list(run) for run in nodes.runs])
 ]
-"""A set of nodes, in JSON its runs [level, first, stop]."""
+"""A set of nodes; in JSON a list of runs [level, first, stop]."""
 
 
 @dataclass(frozen=True, slots=True)
 class Descriptor:
     """Record of a run of nodes whose detail was forgotten.
 
-    checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 where none is.
-    strength, idle: the least held and the longest unused of the run. sources: names of what it came from.
+    checksum: CRC-32 of the tokens, 8 hex digits. parent: id of the gist above the first node, −1 if there is none.
+    strength, idle: the smallest strength and the longest time without use in the run. opened: openings in total.
+    sources: names of the first sources, at most 8.
     """
 
     level: int
@@ -124,9 +124,11 @@ class Act:
 
 @dataclass(frozen=True)
 class SpanMetadata:
-    """The whole of it. about: by the start of the span; what comes in is added to it in place, as there may be many.
-    sealed: gists whose detail is not shown; purged: those
-    of them whose detail is gone for good. blanked: every purge was carried out to its end.
+    """All metadata of a lifetime's spans.
+
+    about: by the start of the span; `about` is changed in place when a span is appended, as there may be many. sealed:
+    gists whose detail is not shown. purged: those of them whose detail is gone for good. blanked: every purge was
+    completed.
     """
 
     about: dict[int, SpanAbout] = field(default_factory=dict)
@@ -141,11 +143,11 @@ class SpanMetadata:
         return self.acts[-1].id + 1 if self.acts else 1
 
     def in_force(self, act: Act) -> bool:
-        """Return whether anything of a forgetting still is."""
+        """Return whether any part of a forgetting is still in effect."""
         return act.kind == "forget" and bool((act.nodes & self.sealed).runs)
 
     def versions(self) -> dict[str, str]:
-        """Return the version of each path that was read in last."""
+        """Return the latest version of each path."""
         latest_versions = {}
         for _, description in sorted(self.about.items()):
             if description.path and (description.version or description.path not in latest_versions):
@@ -153,7 +155,7 @@ class SpanMetadata:
         return latest_versions
 
     def apply_act(self, act: Act) -> SpanMetadata:
-        """After an act; what is purged stays sealed."""
+        """Return the metadata after an act; what is purged stays sealed."""
         after = replace(self, acts=(*self.acts, act))
         if act.kind == "forget":
             return replace(after, sealed=self.sealed | act.nodes)
@@ -163,7 +165,7 @@ class SpanMetadata:
         return replace(after, purged=self.purged | gone, blanked=False)
 
     def cut(self, length: int, block_size: int) -> SpanMetadata:
-        """Cut to the first `length` tokens; the acts stay on record."""
+        """Return the metadata of the first `length` tokens; the acts stay on record."""
         return replace(
             self,
             about={start: description for start, description in self.about.items() if start < length},
@@ -173,5 +175,5 @@ class SpanMetadata:
         )
 
     def tags_on(self, start: int, end: int) -> tuple[Tag, ...]:
-        """Tags on any of tokens [start, end)."""
+        """Return the tags on any of tokens [start, end)."""
         return tuple(tag for tag in self.tags if tag.start < end and start < tag.end)

@@ -1,1 +1,1 @@
-"""The working context, and what is expanded and collapsed in it."""
+"""The working context, and the choice of what to expand and collapse in it."""

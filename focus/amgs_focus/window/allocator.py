@@ -1,20 +1,21 @@
-"""From signed scores to block-aligned actions: what is expanded, what is collapsed, and why everything else
-is not, each with what it makes the base model compute again, known before the action is taken.
+"""Turn signed scores into block-aligned actions: expand, collapse, or a reason against it, each with its cost of
+recomputation known before it is taken.
 
-MegaContext, "Focus allocator". At most N_diff actions a pass: expansions while there is room; when there is none,
-collapses and expansions alternate; what nobody needs room for is not collapsed. What does not ask for less detail by
-itself still gives way to an expansion whose score is higher by both thresholds together, which is how far apart any
-expansion and any collapse are. The room that a block needs on its way down, once a gist was opened for its sake, is
-denied to what is wanted less.
+MegaContext, "Focus allocator". A pass takes at most N_diff actions: expansions while there is room, then collapses and
+expansions in turn. Nothing is collapsed unless its room is needed. A group that does not ask for less detail still
+gives way to an expansion whose score is higher by both thresholds together, the least difference between any expansion
+and any collapse. When a coarse gist was opened for a block deep below it, the room for the rest of the way down is
+reserved against lower scores.
 
-In a full read keys and values hold up to the first position that changed, and everything from there on is computed
-anew: an action behind a change that is there already costs only the positions it adds. A read that reuses keys and
-values computes only what is new.
+In a full read, keys and values stay valid up to the first changed position and everything after it is computed again:
+an action behind an earlier change costs only the positions that it adds. A read that reuses keys and values computes
+only new positions.
 
-While nothing is asked, a pass exchanges a pair: the gist of level 1 that is wanted most opens, and the raw block
-farthest from the cursor closes, if the first is wanted more by half a deviation of the window's scores. No threshold
-decides; coarser gists stay shut, as opening such a gist shows 32 gists that say nothing; both of a pair rest. It is
-what was found to do no harm (docs/results/focus.md). Room for tokens to come is then taken from the farthest, too.
+While nothing is asked, a pass exchanges a pair: the level-1 gist with the highest score opens and the raw block
+farthest from the cursor closes, if the first score is higher by half a standard deviation of the window's scores.
+Thresholds do not apply. Coarser gists stay closed, as opening one shows 32 gists that say nothing; both of a pair cool
+down. This was found to do no harm (docs/results/focus.md). Room for tokens to come is then also taken from the farthest
+blocks.
 """
 
 from __future__ import annotations
@@ -30,18 +31,18 @@ from amgs_focus.window.candidates import REST, AllocatorState, Unit, WindowState
 from amgs_focus.window.working_context import Edit, Scores, TreeShape, WorkingContext, aggregate, common
 
 FARTHER = 4
-"""Blocks from the cursor within which no pair closes a block."""
+"""Distance from the cursor, in blocks, up to which no pair closes a block."""
 MARGIN = 0.5
-"""Deviations of the window's scores by which the gist of a pair is wanted more than the block."""
+"""Standard deviations of the window's scores by which a pair's gist must exceed its block."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReadingCosts:
-    """Current costs of reading.
+    """Present costs of reading.
 
-    clean: leading positions whose keys and values hold in a full read. single_ms: a pass over a single position;
-    each_ms: every further position of it; both 0 while nothing was measured. pending: positions to compute for the
-    current context. reuse: the next read computes only what is new.
+    clean: leading positions whose keys and values are valid in a full read. single_ms: a pass over one position;
+    each_ms: each further position; both 0 before the first measurement. pending: positions to compute for the current
+    context. reuse: the next read computes only new positions.
     """
 
     clean: int
@@ -51,11 +52,11 @@ class ReadingCosts:
     reuse: bool = False
 
     def milliseconds(self, positions: int) -> float:
-        """Predict the time to compute so many positions in a single pass."""
+        """Return the predicted time to compute so many positions in one pass."""
         return 0.0 if positions <= 0 else self.single_ms + self.each_ms * (positions - 1)
 
     def front(self, context: WorkingContext, changed: WorkingContext) -> InvalidationCost:
-        """Return what would be computed if the context changed, with all that is dirty already."""
+        """Return the cost of changing the context, including what must be computed already."""
         after = self.after(context, changed)
         at = common(context.codes(), changed.codes())
         if self.reuse:
@@ -66,7 +67,7 @@ class ReadingCosts:
         return InvalidationCost(at, positions, self.milliseconds(positions))
 
     def after(self, context: WorkingContext, changed: WorkingContext) -> ReadingCosts:
-        """Return the costs once the context has changed."""
+        """Return the costs after the context has changed."""
         new = int(np.isin(changed.codes(), context.codes(), invert=True).sum())
         clean = min(self.clean, common(context.codes(), changed.codes()))
         return replace(self, clean=clean, pending=self.pending + new)
@@ -74,10 +75,10 @@ class ReadingCosts:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """The outcome of a pass: a decision for every unit, the edits that were applied, and what they led to.
+    """Result of a pass: a decision for every unit, the applied edits, and the new context and state.
 
-    scores: of every entry there is now; what an action put in place has the score that led to the action.
-    prices: of reading the context as it is now.
+    scores: of every present entry; an entry that an action inserted has the score of that action. prices: of reading
+    the new context.
     """
 
     actions: tuple[Decision, ...]
@@ -89,13 +90,13 @@ class Allocation:
 
 
 class _Pass:
-    """The state of a pass while it runs; `allocate` and `make_room` are its only users."""
+    """Working state of one pass, for `allocate` and `make_room` only."""
 
     def __init__(
         self, now: WindowState, scores: Mapping[NodeRef, float], prices: ReadingCosts, *, pairs: bool = False
     ) -> None:
         self.pairs = pairs
-        self.freed = 0  # positions that collapses of the pass gave and no expansion took yet
+        self.freed = 0  # positions freed by this pass's collapses and not yet used
         self.now = now
         self.scores = dict(scores)
         self.prices = prices
@@ -104,10 +105,10 @@ class _Pass:
         self.ranks: dict[tuple[NodeRef, Action], tuple[int, int]] = {}
         self.opened = dict(now.state.opened)
         self.closed = dict(now.state.closed)
-        self.promised: set[NodeRef] = set()  # level-1 gists for whose blocks something above them was opened
+        self.promised: set[NodeRef] = set()  # level-1 gists for whose blocks a coarser gist was opened
 
     def run(self) -> None:
-        """Sort the units into candidates and the rest, then apply what the budget allows."""
+        """Sort the units into candidates and refused ones, then apply what the budget allows."""
         opening: list[Unit] = []
         closing: list[Unit] = []
         for unit in self.now.units(self.scores):
@@ -140,7 +141,7 @@ class _Pass:
             self.swap()
 
     def swap(self) -> None:
-        """Open the gist that is wanted most in the place of the raw block that is farthest from the cursor."""
+        """Open the level-1 gist with the highest score and close the raw block farthest from the cursor."""
         entries = [entry for entry in self.now.context.entries() if entry.end <= self.now.context.tail_start]
         cost = self.now.context.block_size - 1
         gists = [Unit(entry.node, "expand", self.scores[entry.node], cost) for entry in entries if entry.level == 1]
@@ -165,7 +166,7 @@ class _Pass:
         self.act(best)
 
     def sort(self, queue: list[Unit]) -> None:
-        """Most urgent first; of equals the nearest to the cursor expands, the farthest collapses."""
+        """Sort by urgency; of equal scores the nearest to the cursor expands first and the farthest collapses first."""
 
         def key(unit: Unit) -> tuple[bool, float, int]:
             side = 1 if unit.opens else -1
@@ -174,7 +175,7 @@ class _Pass:
         queue.sort(key=key)
 
     def front(self, unit: Unit) -> InvalidationCost | None:
-        """Return what the base model would compute if the unit were carried out now; None when it cannot be."""
+        """Return the cost of carrying out a unit now; None if that is impossible."""
         place, context = self.now.place(unit), self.now.context
         if place is None:
             return None
@@ -182,7 +183,10 @@ class _Pass:
         return self.prices.front(context, changed)
 
     def apply(self, expands: list[Unit], collapses: list[Unit], spare: list[Unit]) -> None:
-        """Two queues, most urgent first, and what may give way; see the module's docstring for the order."""
+        """Apply the most urgent units of both queues, in the order that the module's docstring gives.
+
+        spare: groups that may give way to an expansion.
+        """
         applied, most = 0, self.now.settings.n_diff
         while applied < most:
             for queue in (expands, collapses):
@@ -213,17 +217,19 @@ class _Pass:
                 self.decide(unit, "budget", "nothing needs the room it would free")
 
     def yielding(self, unit: Unit, spare: Sequence[Unit]) -> list[Unit]:
-        """Return what gives way to an expansion; its own siblings never do, one of them being itself."""
+        """Return the groups that give way to an expansion; never its own, whose score is at least as high."""
         return [spare_unit for spare_unit in spare if unit.score - spare_unit.score > self.margin]
 
     def affordable(self, unit: Unit, payers: Sequence[Unit], left: int) -> bool:
-        """Return whether the collapses that still fit into this pass make room for an expansion."""
+        """Return whether the collapses that still fit into this pass free enough room for an expansion."""
         refunds = sum(-payer.cost for payer in payers[: left - 1])
         return self.room_for(unit) + refunds >= unit.cost
 
     def room_for(self, unit: Unit) -> int:
-        """Return positions that an opening may take: what a collapse gave for it, and free ones beside those for tokens
-        to come; the operator's may take any that are free.
+        """Return the positions that an expansion may take: those freed for it, or free ones beyond those for tokens to
+        come.
+
+        The operator's expansions may take any free position.
         """
         return (
             self.now.free
@@ -232,15 +238,15 @@ class _Pass:
         )
 
     def count_reserved(self, unit: Unit) -> int:
-        """Return the positions that this opening may not take: what is still to be opened on the way down to blocks of
-        a higher score, to which a coarser gist was opened already. A step that two ways share counts once.
+        """Return the positions that an expansion may not take: those that promised blocks of a higher score still need
+        on the way down. A step on two of these ways counts once.
         """
         wanted = [node for node in self.promised if self.now.inside[node] > unit.score]
         ways = [self.now.way_down(node) for node in wanted]
         return sum({node: cost for way in ways for node, cost in way.items()}.values())
 
     def free_for_it(self, unit: Unit) -> str:
-        """Return what an expansion may take of the free positions, in words."""
+        """Return a phrase that says how many free positions an expansion may take."""
         room, reserve = max(0, self.now.room), self.now.context.free - max(0, self.now.room)
         explanation = f"{room} are free" + (f" beside the {reserve} for tokens to come" if reserve > 0 else "")
         below = 0 if unit.asked else self.count_reserved(unit)
@@ -248,7 +254,7 @@ class _Pass:
 
     @property
     def margin(self) -> float:
-        """Score margin that an expansion needs over its collapses."""
+        """Difference of scores that an expansion needs over a group that gives way to it."""
         return self.now.settings.tau_expand + self.now.settings.tau_collapse
 
     def drop_superseded(self, queue: list[Unit]) -> None:
@@ -256,7 +262,7 @@ class _Pass:
             self.decide(queue.pop(0), "superseded", "another change to the same passage came first")
 
     def act(self, unit: Unit, detail: str = "") -> None:
-        """Carry out a unit, note its cooldown, and hand its score on to what took its place."""
+        """Carry out a unit, record its cooldown, and give its score to the new entries."""
         place = self.now.place(unit)
         if place is None:
             return
@@ -285,7 +291,7 @@ class _Pass:
         return {gist for gist, score in self.now.inside.items() if score > tau and self.now.within(gist, node)}
 
     def clear_for(self, unit: Unit) -> None:
-        """Make room for what the operator asked to be opened, if what is not pinned gives enough."""
+        """Make room for an expansion that the operator asked for, if unpinned groups can free enough."""
         limit = self.now.context.used + self.now.free - unit.cost
         trial = _Pass(self.now, self.scores, self.prices)
         trial.make_room(limit, "", spared=unit.node)
@@ -293,11 +299,11 @@ class _Pass:
             self.make_room(limit, "to make room for what the operator asked for", spared=unit.node)
 
     def make_room(self, limit: int, detail: str, *, spared: NodeRef | None = None, gently: bool = False) -> None:
-        """Collapse the least wanted groups until at most `limit` positions are used, thresholds or not.
+        """Collapse the groups with the lowest scores until at most `limit` positions are used, whatever the thresholds.
 
-        Pinned, cooling and stale groups come last, in that spirit: the budget is the only promise that has to hold.
-        spared: what the room is for; nothing above it is collapsed, and nothing pinned. gently: only as far as none of
-        those have to be touched. Raises WindowBudgetError when even the coarsest form is too large for the window.
+        Cooling, stale and pinned groups come last, pinned ones after all others: only the budget must hold. spared:
+        node that the room is for; nothing above it and nothing pinned is collapsed. gently: stop before touching
+        cooling, stale or pinned groups. Raises WindowBudgetError when even the coarsest form does not fit the window.
         """
         while self.now.context.used > limit:
             choices = []
@@ -322,7 +328,7 @@ class _Pass:
             self.act(min(choices, key=lambda choice: choice[0])[1], detail)
 
     def answer_overrides(self, known: set[tuple[NodeRef, Action]]) -> None:
-        """Say why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
+        """Record why an operator's `expand` or `collapse` of a node that is no unit cannot be done."""
         for node, word in self.now.state.overrides.items():
             if word in ("expand", "collapse"):
                 kind: Action = "expand" if word == "expand" else "collapse"
@@ -376,18 +382,18 @@ def allocate(
     *,
     pairs: bool = False,
 ) -> Allocation:
-    """Return a pass. The context must be within its window, and the result is, headroom included.
+    """Run a pass and return its result. The context must fit its window; the result fits it with the headroom.
 
-    Where the tokens to come need room, more than they need is freed, `slack` of the window: each collapse far up makes
-    the base model read what stands behind it anew, and several at once cost no more than one. prices: what is cached
-    and how fast the model reads; None for nothing cached. pairs: nothing is asked, and a pair is exchanged. Raises
+    Where the tokens to come need room, more than they need is freed, `slack` of the window: each early collapse makes
+    the base model read everything after it again, and several at once cost no more than one. prices: what is cached and
+    how fast the model reads; None if nothing is cached. pairs: nothing is asked, so exchange a pair. Raises
     WindowBudgetError when the window cannot hold the lifetime's coarsest form and the headroom.
     """
     values = aggregate(context, scores.values)
     by_node = {entry.node: float(value) for entry, value in zip(context.entries(), values, strict=True)}
     headroom = state.headroom
     if context.free < headroom:
-        # the last collapse frees up to a block more than was needed: so much of the slack comes by itself
+        # the last collapse frees up to a block more than needed, which is part of the slack
         headroom += max(0, int(settings.slack * context.window) - context.block_size)
     now = WindowState(context, tree, settings, replace(state, headroom=headroom), scores.inside)
     work = _Pass(now, by_node, prices or ReadingCosts(0), pairs=pairs)
@@ -405,9 +411,9 @@ def make_room(
     settings: FocusSettings,
     state: AllocatorState,
 ) -> Allocation:
-    """Collapse what is wanted least until the context fits its window again; for text that came in between.
+    """Collapse the groups with the lowest scores until the context fits its window again; used after text was appended.
 
-    scores: of the last refocus, by node; what has none counts as 0. Raises WindowBudgetError when it cannot fit.
+    scores: of the last refocus, by node; a missing score counts as 0. Raises WindowBudgetError when it cannot fit.
     """
     work = _Pass(WindowState(context, tree, settings, state), scores, ReadingCosts(0))
     work.make_room(context.window - state.headroom, "to make room for new text")

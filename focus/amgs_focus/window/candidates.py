@@ -1,5 +1,7 @@
-"""Lay out a lifetime's first working context, and list candidates to expand or collapse in a later context, with the
-reasons against the rest. MegaContext, "Focus allocator": block aggregation, legality masks, cooldown.
+"""Lay out the first working context of a lifetime, and list the candidates to expand or collapse in a later one, with
+the reasons against all others.
+
+MegaContext, "Focus allocator": block aggregation, legality masks, cooldown.
 """
 
 from __future__ import annotations
@@ -22,8 +24,8 @@ def lay_out(
 ) -> WorkingContext:
     """Return the layout that the settings ask for, with room for a cadence. Raises WindowBudgetError like `coarsest`.
 
-    overrides: what the operator pinned is at least as fine as they said while there is room for it, and what they
-    forbade stays closed. since: what ends before this token keeps its coarsest gists, unless everything fits.
+    overrides: a pinned node is at least as fine as pinned while there is room; a forbidden one stays closed. since:
+    entries that end at or before this token stay as coarse as possible, unless everything fits.
     """
     return assemble(
         tree,
@@ -37,7 +39,7 @@ def lay_out(
 
 
 def coarsest(tree: TreeShape, window: int, tail_blocks: int) -> WorkingContext:
-    """Return the cover of the whole lifetime by the fewest entries, then the tail in tokens.
+    """Return the cover of the lifetime before the tail by the fewest gists, then the tail in tokens.
 
     Raises WindowBudgetError when even that does not fit the window.
     """
@@ -72,12 +74,12 @@ def assemble(
 ) -> WorkingContext:
     """Return the first working context: the coarsest cover, then detail from the end backwards while there is room.
 
-    The latest tokens tell most about the next ones, so what room there is goes to them first, and what stands before
-    them keeps the coarsest gists. headroom: positions reserved for tokens to come. focus_share: part of the window that
-    is left free besides, for the focus to spend, unless everything fits as tokens. overrides, since: as `lay_out` has
-    them; what is pinned comes before what is recent. Raises WindowBudgetError like `coarsest`.
+    The latest tokens tell most about the next ones, so they get the room first and earlier text keeps its coarsest
+    gists. headroom: positions reserved for tokens to come. focus_share: part of the window left free for the focus,
+    unless everything fits as tokens. overrides, since: as in `lay_out`; what is pinned comes before what is recent.
+    Raises WindowBudgetError like `coarsest`.
 
-    MegaContext, "Runtime lifecycle": assemble. What the focus changes afterwards is the allocator's.
+    MegaContext, "Runtime lifecycle": assemble. Later changes are the allocator's.
     """
     context = coarsest(tree, window, tail_blocks)
     for node, override in sorted(overrides.items()):
@@ -92,7 +94,7 @@ def assemble(
         closed = tree.is_sealed(entry.node) or overrides.get(entry.node) == "forbid"
         if entry.level and context.free - reserve >= context.expand_cost(place) and not closed:
             context, edit = context.expand(place)
-            place += len(edit.inserted) - 1  # its children are next, from the last on
+            place += len(edit.inserted) - 1  # continue with its last child
         else:
             place -= 1
     context.check()
@@ -100,8 +102,8 @@ def assemble(
 
 
 def open_down_to(node: NodeRef, context: WorkingContext, tree: TreeShape) -> WorkingContext:
-    """Return the context with a node's span at the node's level or finer, whatever the window; as it was where
-    something on the way down may not be opened.
+    """Return the context with a node's span at the node's level or finer, even if it exceeds the window; unchanged if a
+    gist on the way down is sealed.
     """
     start = node.index * tree.block_size ** max(1, node.level)
     layout = context
@@ -124,18 +126,18 @@ def too_small(context: WorkingContext) -> WindowBudgetError:
 Refusal = tuple[Reason, str]
 
 REST = 3
-"""Refocuses for which both of a pair stay as they are."""
+"""Refocuses for which both of an exchanged pair stay as they are."""
 FORGOTTEN = "its text was forgotten"
-"""Why a gist that was pruned may not be opened."""
+"""Reason why a sealed gist may not be opened."""
 
 
 @dataclass(frozen=True, slots=True)
 class AllocatorState:
-    """State that one refocus passes to the next. refocus: number of the current refocus.
+    """State passed from one refocus to the next.
 
-    opened, closed: in which refocus a node was last expanded or collapsed. overrides: of the operator:
-    `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` are asked once.
-    headroom: positions to leave free for the tokens until the next refocus.
+    refocus: number of the current refocus. opened, closed: the refocus in which a node was last expanded or collapsed.
+    overrides: the operator's: `pin` (never collapse) and `forbid` (never expand) stay, `expand` and `collapse` apply
+    once. headroom: positions to leave free for the tokens until the next refocus.
     """
 
     refocus: int = 0
@@ -147,10 +149,10 @@ class AllocatorState:
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One node that could be opened or closed. asked: by the operator, so thresholds do not apply.
+    """A node that could be opened or closed.
 
-    score: of the entry, the block below it, or the mean of the siblings that would be closed. cost: change in
-    positions. members: entries that would be closed.
+    score: of the entry to expand, or the mean of the siblings to collapse. cost: change in positions. asked: by the
+    operator, so thresholds do not apply. members: number of entries to collapse.
     """
 
     node: NodeRef
@@ -168,7 +170,7 @@ class Unit:
 
 @dataclass(frozen=True)
 class WindowState:
-    """A working context with all that decides what may be done to it. inside: as `Scores` has it."""
+    """A working context with everything that decides what may be done to it. inside: as in `Scores`."""
 
     context: WorkingContext
     tree: TreeShape
@@ -178,19 +180,17 @@ class WindowState:
 
     @property
     def free(self) -> int:
-        """Positions that may still be taken, without the headroom."""
+        """Free positions beyond the headroom; negative when the headroom is not free."""
         return self.context.free - self.state.headroom
 
     @property
     def room(self) -> int:
-        """Positions that an expansion may take: the free ones less those that will be needed before it may be
-        undone.
-        """
+        """Positions that an expansion may take: the free ones less those needed before it may be undone."""
         return self.free - reserve(self.context, self.settings, self.state.headroom)
 
     def units(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Return every unit once: entries with a score of 0 or more to expand, groups with a negative score to
-        collapse.
+        """Return every unit once: entries with a score of 0 or more to expand, groups with a negative member to
+        collapse, and what the operator asked for.
         """
         units = []
         for place, entry in enumerate(self.context.entries()):
@@ -208,8 +208,8 @@ class WindowState:
         return units
 
     def way_down(self, block: NodeRef) -> dict[NodeRef, int]:
-        """Return what has yet to be opened before the block of a level-1 gist stands as tokens, from that gist up to
-        the entry, each with the positions that it takes; nothing where something on the way may not be opened now.
+        """Return the gists to open before the block of a level-1 gist is read as tokens, from that gist up to the
+        present entry, each with the positions that it takes; {} if one of them may not be opened now.
         """
         size, way, node = self.context.block_size, dict[NodeRef, int](), block
         place = self.context.covering(block.index * size)
@@ -221,15 +221,15 @@ class WindowState:
         return {} if shut else way
 
     def groups(self) -> dict[NodeRef, list[Entry]]:
-        """Return entries by the gist that would stand for them."""
+        """Return the entries by their parent gist."""
         groups: dict[NodeRef, list[Entry]] = {}
         for entry in self.context.entries():
             groups.setdefault(parent_of(entry.node, self.context.block_size), []).append(entry)
         return groups
 
     def spare(self, scores: Mapping[NodeRef, float]) -> list[Unit]:
-        """Groups that do not ask for less detail but may be closed for what is wanted more; the score of each
-        is that of the member that is wanted most.
+        """Return the groups that do not ask for less detail but may give way to an expansion; their score is their
+        greatest.
         """
         tree, units = self.tree, []
         for parent, members in self.groups().items():
@@ -248,7 +248,7 @@ class WindowState:
         return self._opening_refusal(unit) if unit.opens else self._collapse_refusal(unit)
 
     def may_swap(self, unit: Unit) -> bool:
-        """Return whether a pair may take it: nothing forbids it, and its opposite was not done lately."""
+        """Return whether a pair may include a unit: nothing forbids it, and its opposite was not done lately."""
         if unit.opens:
             shut = self._may_not_open(unit.node) is not None
         else:
@@ -256,7 +256,7 @@ class WindowState:
         return not shut and count_remaining_cooldown(self.state, unit.node, unit.kind, REST) < 0
 
     def cooling(self, unit: Unit) -> Refusal | None:
-        """Return whether the opposite was done to it too recently."""
+        """Return the refusal of a unit whose opposite was done too recently, else None."""
         left = count_remaining_cooldown(self.state, unit.node, unit.kind, self.settings.cooldown)
         if left < 0:
             return None
@@ -278,15 +278,15 @@ class WindowState:
         return bool(self.context.group(node))
 
     def stale(self, node: NodeRef) -> bool:
-        """Return whether a collapse would put a gist of another encoder in place."""
+        """Return whether a collapse would insert a gist of another encoder version."""
         return self.tree.is_stale(node)
 
     def valid(self, unit: Unit) -> bool:
-        """Return whether earlier actions of the pass left the unit possible."""
+        """Return whether a unit is still possible after the pass's earlier actions."""
         return self.place(unit) is not None
 
     def place(self, unit: Unit) -> int | None:
-        """Return the number of the first entry that a unit would change; None when it is not possible now."""
+        """Return the position of the first entry that a unit would change; None if it is not possible now."""
         if unit.kind == "expand":
             return self.context.position(unit.node)
         group = self.context.group(unit.node)
@@ -306,7 +306,7 @@ class WindowState:
         return "superseded", "it is so already"
 
     def span(self, node: NodeRef) -> tuple[int, int]:
-        """Lifetime tokens [start, end) of a node, complete or not."""
+        """Return the lifetime tokens [start, end) of a node, complete or not."""
         width = self.context.block_size ** max(1, node.level)
         return node.index * width, (node.index + 1) * width
 
@@ -347,7 +347,7 @@ class WindowState:
         return None if unit.asked else self.cooling(unit)
 
     def _may_not_open(self, node: NodeRef) -> Refusal | None:
-        """Return why a gist stays closed whatever its score."""
+        """Return the refusal of a gist that stays closed whatever its score, else None."""
         if self.tree.is_sealed(node):
             return "illegal_level", FORGOTTEN
         if self.state.overrides.get(node) == "forbid":
@@ -356,19 +356,19 @@ class WindowState:
 
 
 def say_stay(left: int) -> str:
-    """Say for how long what was just changed stays as it is."""
+    """Return a phrase that says for how long a change is kept."""
     return f"for {left} more refocus{'es' * (left > 1)}" if left else "until the next refocus"
 
 
 def count_remaining_cooldown(state: AllocatorState, node: NodeRef, kind: Action, cooldown: int) -> int:
-    """Refocuses after the present for which an action on a node stays masked; −1 when it is not."""
+    """Return for how many further refocuses an action on a node is masked; −1 if it is not."""
     done = (state.opened if kind == "collapse" else state.closed).get(node)
     return -1 if done is None else max(-1, done + cooldown - state.refocus)
 
 
 def reserve(context: WorkingContext, settings: FocusSettings, headroom: int) -> int:
-    """Return positions that the gists of blocks to come will take while an expansion cools down.
+    """Return the positions that gists of blocks to come will take while an expansion cools down.
 
-    Without them the budget would force it closed again at once.
+    Without this reserve the budget would close the expansion again at once.
     """
     return settings.cooldown * -(-headroom // context.block_size)

@@ -2,13 +2,12 @@
 scores of its positions.
 
 MegaContext, "Working context API". An immutable value: an edit gives a new value and a record that undoes it exactly.
-Four sink tokens open it; they belong to no span of the lifetime, and count in W_max. Positions are dense and local to
-the window: sinks, then entries in order, a block taking one position a token and a gist a single position. Scores are
-as a scorer gives them and the allocator takes them.
+The first four positions are sink tokens, which belong to no span of the lifetime but count in W_max. Positions are
+dense and local to the window: sinks, then entries in order; a block takes a position for each token, a gist takes one.
 
-The model reads a row of more than four gists of the same parent as a single gist, which the net for gists makes of
-them. The gists were trained in rows of up to four; after dozens of them the model answers worse from the text that
-stands between them (docs/results/focus.md). The entries stay as they are, and the budget counts each.
+The model reads a row of more than four gists of the same parent as a single gist, which the gist net computes from
+them. The net was trained with rows of up to four gists; after dozens of gists the model answers worse from the text
+between them (docs/results/focus.md). The entries stay as they are, and each counts in the budget.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ from amgs_focus.tree.gist_tree import LifetimeTree
 
 SINKS = 4
 READ_AS_ONE = 36
-"""Bit of a code from which on stands how many gists before that of its node are read with it."""
+"""Lowest bit of the part of a code that holds how many preceding gists are read together with a node's."""
 
 Codes = NDArray[np.int64]
 
 
 class TreeShape(Protocol):
-    """Shape of a lifetime for the layout of a context: sizes and existing nodes, never a tensor."""
+    """Shape of a lifetime: its sizes and which nodes exist, without tensors."""
 
     @property
     def length(self) -> int: ...
@@ -57,9 +56,7 @@ class TreeShape(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A block of tokens (level 0) or a gist: node (level, index), lifetime tokens [start, end), cost in
-    positions.
-    """
+    """A block of tokens (level 0) or a gist: node (level, index), lifetime tokens [start, end), cost in positions."""
 
     level: int
     index: int
@@ -74,7 +71,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """Entries `removed` at `position` gave way to `inserted`; swapped, it is its own undoing."""
+    """Replacement of the entries `removed` at `position` by `inserted`; with the two swapped it undoes itself."""
 
     position: int
     removed: tuple[Entry, ...]
@@ -92,10 +89,7 @@ class Edit:
 
 @dataclass(frozen=True)
 class WorkingContext:
-    """Entries that tile [0, lifetime) without gap or overlap, and cost at most `window` with the sinks.
-
-    W: positions in use.
-    """
+    """Entries that tile [0, lifetime) without gap or overlap; with the sinks they cost at most `window` positions."""
 
     items: tuple[Entry, ...]
     lifetime: int
@@ -114,7 +108,7 @@ class WorkingContext:
 
     @property
     def tail_start(self) -> int:
-        """Lifetime token from which everything stays tokens: the last whole blocks and the open block."""
+        """First lifetime token of the tail, which always stays tokens: the last whole blocks and the open block."""
         return tail_start(self.lifetime, self.block_size, self.tail_blocks)
 
     def entries(self) -> tuple[Entry, ...]:
@@ -122,25 +116,25 @@ class WorkingContext:
         return self.items
 
     def distance(self, entry: Entry) -> int:
-        """Return blocks between the entry's end and the decode cursor."""
+        """Return the number of blocks between the entry's end and the decode cursor."""
         return -(-(self.lifetime - entry.end) // self.block_size)
 
     def position(self, node: NodeRef) -> int | None:
-        """Return which entry a node is, or None when it is no entry."""
+        """Return the index of a node's entry, or None if it is no entry."""
         return self._places.get(node)
 
     def covering(self, token: int) -> int | None:
-        """Return which entry stands for a lifetime token."""
+        """Return the index of the entry that covers a lifetime token, or None outside the lifetime."""
         if not 0 <= token < self.lifetime:
             return None
         return bisect_right(self.items, token, key=lambda entry: entry.start) - 1
 
     def bands(self) -> tuple[Band, ...]:
-        """Return the level-of-detail map: neighbours of the same level joined. It tiles."""
+        """Return the level-of-detail map, which tiles the lifetime; neighbours of the same level are joined."""
         return join_bands(tuple(Band(entry.start, entry.end, entry.level) for entry in self.items))
 
     def standing(self) -> frozenset[NodeRef]:
-        """Return the complete gists whose detail stands in the window, outside the tail."""
+        """Return the complete gists whose detail is in the window, outside the tail."""
         gists: set[NodeRef] = set()
         for entry in self.items:
             above = parent_of(entry.node, self.block_size)
@@ -150,18 +144,20 @@ class WorkingContext:
         return frozenset(gists)
 
     def codes(self) -> Codes:
-        """Return (R,) what the model reads at each position: equal codes over a lifetime mean equal embeddings."""
+        """Return (R,) codes of what the model reads at each position; in one lifetime, equal codes mean equal
+        embeddings.
+        """
         return self._codes
 
     @property
     def read(self) -> int:
-        """R: positions that the model reads, a long row of gists being a single position."""
+        """R: number of positions that the model reads; a long row of gists is one position."""
         return len(self._codes)
 
     @cached_property
     def rows(self) -> tuple[tuple[Entry, ...], ...]:
-        """Return the entries as they are read: gists of the same parent together where more stand in a row than gists
-        were trained for, every other entry alone.
+        """Entries as they are read: more sibling gists in a row than gists were trained for stand together, others
+        alone.
         """
         rows: list[tuple[Entry, ...]] = []
         for parent, run in groupby(self.items, key=lambda entry: parent_of(entry.node, self.block_size)):
@@ -172,18 +168,18 @@ class WorkingContext:
 
     @cached_property
     def signature(self) -> str:
-        """Return the entries as a text, for hashing."""
+        """Text that identifies the entries, for hashing."""
         return ",".join(f"{entry.level}.{entry.index}.{entry.cost}" for entry in self.items)
 
     def expand(self, position: int) -> tuple[WorkingContext, Edit]:
-        """Put a gist's children in its place. The result may exceed the window; `check` says so."""
+        """Replace a gist by its children. The result may exceed the window; `check` raises then."""
         entry = self.items[position]
         if entry.level == 0:
             raise FocusError(f"{entry.node} is already held as tokens.")
         return self.apply(Edit(position, (entry,), self.children(entry)))
 
     def collapse(self, node: NodeRef) -> tuple[WorkingContext, Edit]:
-        """Put a gist in the place of its children, which must all be entries."""
+        """Replace all children of a gist by it. Raises FocusError unless all of them are entries."""
         children = self.group(node)
         if not children:
             raise FocusError(f"The children of {node} are not all in the working context.")
@@ -191,7 +187,7 @@ class WorkingContext:
         return self.apply(Edit(first, children, (gist_entry(node, self.block_size),)))
 
     def group(self, node: NodeRef) -> tuple[Entry, ...]:
-        """Return the entries that a collapse takes away: the node's children if they are all entries, else ()."""
+        """Return the entries that a collapse removes: the node's children if all of them are entries, else ()."""
         children = self.children(gist_entry(node, self.block_size))
         first, last = self.position(children[0].node), self.position(children[-1].node)
         if first is None or last is None:
@@ -200,18 +196,18 @@ class WorkingContext:
         return members if members == children else ()
 
     def expand_cost(self, position: int) -> int:
-        """Positions that opening an entry takes; 0 for tokens."""
+        """Return the positions that expanding an entry adds; 0 for tokens."""
         entry = self.items[position]
         if entry.level == 0:
             return 0
         return self.block_size - entry.cost
 
     def collapse_cost(self, members: Sequence[Entry]) -> int:
-        """Change in positions if these children of a gist, which need not be all, gave way to it."""
+        """Return the change in positions if a gist replaced these children, which need not be all."""
         return 1 - sum(entry.cost for entry in members)
 
     def without(self, sealed: Container[NodeRef]) -> WorkingContext:
-        """Return the same with the coarsest sealed gist, outside the tail, in the place of what stands below it."""
+        """Return the context with the coarsest sealed gist, outside the tail, in place of everything below it."""
         items: list[Entry] = []
         for entry in self.items:
             cover, above = entry, parent_of(entry.node, self.block_size)
@@ -223,7 +219,7 @@ class WorkingContext:
         return self._with(tuple(items), self.lifetime)
 
     def children(self, entry: Entry) -> tuple[Entry, ...]:
-        """Return what stands for the same span a level finer."""
+        """Return the entries for the same span one level finer."""
         if entry.level == 1:
             return (Entry(0, entry.index, entry.start, entry.end, entry.end - entry.start),)
         first = entry.index * self.block_size
@@ -231,7 +227,7 @@ class WorkingContext:
         return tuple(gist_entry(node, self.block_size) for node in nodes)
 
     def apply(self, edit: Edit) -> tuple[WorkingContext, Edit]:
-        """Carry out an edit, or undo it by its inverse. Raises FocusError when it does not fit here."""
+        """Apply an edit (its inverse undoes it). Raises FocusError when it does not fit this context."""
         end = edit.position + len(edit.removed)
         if self.items[edit.position : end] != edit.removed:
             raise FocusError("The edit does not belong to this working context.")
@@ -239,7 +235,7 @@ class WorkingContext:
         return self._with(items, self.lifetime), edit
 
     def extend_lifetime(self, lifetime: int) -> WorkingContext:
-        """Return the same with the lifetime grown: new tokens join the open block, then begin blocks of their own.
+        """Return the context for a longer lifetime: new tokens fill the open block, then begin new blocks.
 
         The result may exceed the window: make room first, or collapse before `check`.
         """
@@ -264,19 +260,19 @@ class WorkingContext:
             raise _build_invariant_error(f"{self.used} positions are used of {self.window}")
 
     def tail_view(self, k: int = 256) -> tuple[Entry, ...]:
-        """Return the last k entries, which is what a lens is told of the end."""
+        """Return the last k entries."""
         return self.items[-k:] if k > 0 else ()
 
     def to_tensors(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """Return what the model reads: inputs_embeds (R, d), attention_mask and position_ids (R,), sinks included."""
+        """Return the model's input: inputs_embeds (R, d), attention_mask and position_ids (R,), sinks included."""
         places = torch.arange(self.read)
         rows = self.embeddings(tree, 0, self.read)
         return {"inputs_embeds": rows, "attention_mask": torch.ones_like(places), "position_ids": places}
 
     def pack(self, tree: LifetimeTree) -> dict[str, torch.Tensor]:
-        """Return what a scorer reads, a row per position, sinks left out (N = W − 4).
+        """Return a scorer's input, a row for each position without the sinks (N = W − 4).
 
-        embeddings (N, d) in the model's precision; levels, span_width (lifetime tokens an entry covers) and
+        embeddings (N, d) in the model's precision; levels, span_width (lifetime tokens that an entry covers) and
         distance_to_cursor (blocks), each (N,) int64.
         """
         costs = torch.tensor([entry.cost for entry in self.items], dtype=torch.int64)
@@ -293,7 +289,7 @@ class WorkingContext:
         return packed
 
     def embeddings(self, tree: LifetimeTree, start: int, end: int) -> torch.Tensor:
-        """Return (end − start, d): what the model reads at positions [start, end), sinks being positions 0 to 3."""
+        """Return (end − start, d): the model's input at positions [start, end); positions 0 to 3 are sinks."""
         model = tree.model
         sinks = model.embed(torch.tensor(model.sinks(), dtype=torch.int64))
         pieces = [sinks[start : min(end, SINKS)]]
@@ -341,13 +337,13 @@ class WorkingContext:
 
 
 def gist_entry(node: NodeRef, block_size: int) -> Entry:
-    """Return the entry that a gist is."""
+    """Return the entry of a gist."""
     width = block_size**node.level
     return Entry(node.level, node.index, node.index * width, (node.index + 1) * width, 1)
 
 
 def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
-    """Block entries that tile [start, end); start lies on a block boundary, the last block may be open."""
+    """Return block entries that tile [start, end). `start` is a block boundary; the last block may be open."""
     return [
         Entry(0, low // block_size, low, min(low + block_size, end), min(low + block_size, end) - low)
         for low in range(start, end, block_size)
@@ -355,21 +351,21 @@ def token_entries(start: int, end: int, block_size: int) -> list[Entry]:
 
 
 def common(left: Codes, right: Codes) -> int:
-    """Return positions from the front at which the same is read."""
+    """Return the number of leading positions at which both contexts are read alike."""
     length = min(len(left), len(right))
     differ = np.flatnonzero(left[:length] != right[:length])
     return int(differ[0]) if len(differ) else length
 
 
 def _runs(items: Sequence[Entry]) -> list[tuple[Entry, ...]]:
-    """Return neighbours that can be fetched together: of the same level and of consecutive indexes."""
+    """Return runs of entries that can be fetched together: of one level, with consecutive indexes."""
     breaks = ((a.level, a.index + 1) != (b.level, b.index) for a, b in pairwise(items))
     cuts = [0, *(i + 1 for i, broken in enumerate(breaks) if broken), len(items)]
     return [tuple(items[low:high]) for low, high in pairwise(cuts) if low < high]
 
 
 def _rows(run: tuple[Entry, ...], tree: LifetimeTree) -> torch.Tensor:
-    """Return (cost of the run, d) embeddings of consecutive entries of the same level."""
+    """Return the embeddings of a run, (its cost, d)."""
     if run[0].level == 0:
         ids = tree.tokens(run[0].start, run[-1].end).astype(np.int64)
         return tree.model.embed(torch.from_numpy(ids))
@@ -385,13 +381,12 @@ Values = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """Signed utilities in [-1, 1], one a position without the sinks (N = W − 4), as `WorkingContext.pack`
-    lays out.
+    """Signed utilities in [-1, 1], one a position without the sinks (N = W − 4), as `WorkingContext.pack` lays out.
 
-    Positive asks for more detail, negative for less. parts: named summands, each (N,). question_share: share of the
-    question's words in the block before the tail that holds most of them; None where no words were looked for.
-    inside: level-1 gists whose blocks are wanted though a coarser gist stands for them, each with the score of the
-    block; that of the entry is then the greatest of them.
+    A positive score asks for more detail, a negative one for less. parts: named summands, each (N,). question_share:
+    share of the question's words in the block before the tail that holds most of them; None if none was computed.
+    inside: level-1 gists below a coarser entry whose blocks are wanted, each with the score of its block; the entry's
+    own score is then the greatest of them.
     """
 
     values: Values
@@ -401,7 +396,7 @@ class Scores:
 
 
 def aggregate(context: WorkingContext, values: Values) -> Values:
-    """Return (N,) scores a position -> (entries,): the mean over each entry's positions."""
+    """Return (entries,) the mean of scores (N,) over each entry's positions."""
     costs = np.array([entry.cost for entry in context.entries()], dtype=np.int64)
     if not len(costs):
         return np.zeros(0)

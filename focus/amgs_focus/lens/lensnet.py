@@ -225,12 +225,12 @@ class LensReader:
         features = torch.from_numpy(self._features.of(view)).float()
         self.question_words = features[:, NAMES.index("question_words")].numpy().astype(np.float64)
         recent = tree.tokens(max(0, until - RECENT), until).astype(np.int64)
-        asked = np.asarray(view.question[-ASKED:], np.int64)
+        question = np.asarray(view.question[-ASKED:], np.int64)
         with torch.no_grad():
-            tokens = tree.model.embed(torch.from_numpy(np.concatenate([recent, asked])))
+            tokens = tree.model.embed(torch.from_numpy(np.concatenate([recent, question])))
         gists = _tail_gists(tree, until)
         end = torch.cat([gists, tokens.to(gists)])
-        kinds = torch.tensor([0] * len(gists) + [1] * len(recent) + [2] * len(asked))
+        kinds = torch.tensor([0] * len(gists) + [1] * len(recent) + [2] * len(question))
         return LensInput(_rows(context, tree), features, end, kinds)
 
 

@@ -59,11 +59,11 @@ class SimilarWords:
         words: the tokens of each word. weights: (words,).
         """
         means = [self._embed_tokens(torch.tensor(list(word))).mean(axis=0) for word in words]
-        asked = self._unit(np.stack(means))
+        word_vectors = self._unit(np.stack(means))
         levels = np.zeros((self._model.card.vocabulary, len(words)), np.uint8)
         for first in range(0, len(levels), PIECE):
             ids = torch.arange(first, min(len(levels), first + PIECE))
-            cosines = self._unit(self._embed_tokens(ids)) @ asked.T
+            cosines = self._unit(self._embed_tokens(ids)) @ word_vectors.T
             levels[first : first + len(ids)] = np.clip(np.rint(TOP * cosines), 0, TOP)
         return WordMatches(self, levels, weights, tree, blocks)
 
@@ -215,8 +215,8 @@ class QuestionSearch:
         blocks = end // tree.block_size
         if not blocks or not question.strip():
             return Findings()
-        asked = self.encoder.embed([question])[0]
-        cosines = tree.vectors.cosines(asked, blocks).astype(np.float64)
+        question_vector = self.encoder.embed([question])[0]
+        cosines = tree.vectors.cosines(question_vector, blocks).astype(np.float64)
         index = self._update_index(tree)
         words = self._words(tree, index, question, blocks)
         matches = self._matches(tree, index, question, blocks)
@@ -234,7 +234,9 @@ class QuestionSearch:
         spans = [span for span in spans if any(low < span[1] and span[0] < high for low, high in telling)]
         texts = [tree.model.decode(tree.tokens(low, high).tolist()) for low, high in spans]
         read: list[tuple[float, str, list[FoundBlock]]] = []
-        for (low, high), text, cosine in zip(spans, texts, (self.encoder.embed(texts) @ asked).tolist(), strict=True):
+        for (low, high), text, cosine in zip(
+            spans, texts, (self.encoder.embed(texts) @ question_vector).tolist(), strict=True
+        ):
             standing = [at for at in _blocks_of(low, high, tree.block_size) if at < blocks and open_[at]]
             share = max((float(words[at]) for at in standing), default=0.0)
             alike = 0.0 if matches is None else matches.span(low, high)
@@ -373,13 +375,13 @@ ASK = "Write a question that this text answers:\n"
 
 def question_likelihoods(model: BaseModel, passages: Sequence[str], question: str) -> NDArray[np.float64]:
     """Return (passages,) log p(question | passage) in nats, summed over the question's tokens."""
-    asked = model.encode(question)
-    read = [[*model.encode(model.turn(f"{ASK}{passage}")), *asked] for passage in passages]
+    question_ids = model.encode(question)
+    read = [[*model.encode(model.turn(f"{ASK}{passage}")), *question_ids] for passage in passages]
     likelihoods = np.zeros(len(read))
     order = np.argsort([len(ids) for ids in read], kind="stable")
     for first in range(0, len(order), BATCH):
         places = order[first : first + BATCH].tolist()
-        likelihoods[places] = _batch(model, [read[at] for at in places], len(asked))
+        likelihoods[places] = _batch(model, [read[at] for at in places], len(question_ids))
     return likelihoods
 
 

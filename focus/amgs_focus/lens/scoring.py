@@ -159,8 +159,8 @@ class TailSimilarity:
         """Return the share of the question in the best block before the tail."""
         if not view.question or self._index is None:
             return None
-        asked = self._index.query(view.question, [1.0] * len(view.question))
-        return float(self._index.lexical(asked, nodes).max(initial=0.0)) if asked.total else None
+        query = self._index.query(view.question, [1.0] * len(view.question))
+        return float(self._index.lexical(query, nodes).max(initial=0.0)) if query.total else None
 
 
 class BridgedScorer:

@@ -124,12 +124,12 @@ def turns_keys(model: RotaryModel, by: int = 37) -> bool:
     A single token attends only to itself, so with rotary positions only its keys depend on its position.
     """
     row = model.embed(torch.tensor([model.sinks()[-1:]]))
-    here, there = model.new_cache(), model.new_cache()
+    start_cache, moved_cache = model.new_cache(), model.new_cache()
     try:
         with torch.no_grad():
-            for cache, position in ((here, 0), (there, by)):
+            for cache, position in ((start_cache, 0), (moved_cache, by)):
                 model.forward_gated(row, cache, torch.zeros(1, 1), torch.tensor([position]))
-            pairs = zip(model.layers_of(here), model.layers_of(there), strict=True)
+            pairs = zip(model.layers_of(start_cache), model.layers_of(moved_cache), strict=True)
             return all(
                 _near(model.rotate_keys(keys, torch.tensor([by])), moved) and _near(values, same)
                 for (keys, values), (moved, same) in pairs

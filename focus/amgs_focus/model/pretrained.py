@@ -186,8 +186,8 @@ class PretrainedModel:
             output = self._decoder(inputs_embeds=embeddings, use_cache=False, output_attentions=True)
         finally:
             self._model.set_attn_implementation(before)
-        paid = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions[-layers:]]
-        return torch.stack(paid).mean(dim=0)
+        layer_means = [layer[0, :, -last:].float().mean(dim=(0, 1)) for layer in output.attentions[-layers:]]
+        return torch.stack(layer_means).mean(dim=0)
 
     def layers_of(self, cache: KVCache) -> list[tuple[torch.Tensor, torch.Tensor]]:
         """Return keys and values of each layer, (1, heads, n, e)."""
@@ -273,14 +273,14 @@ def chat_template(tokenizer: Any) -> ChatTemplate | None:
     if not getattr(tokenizer, "chat_template", None):
         return None
     user, answer = {"role": "user", "content": ASKED}, {"role": "assistant", "content": ANSWERED}
-    again = {"role": "user", "content": AGAIN}
+    next_user = {"role": "user", "content": AGAIN}
     # Turn thinking off: an answer is shown as it is decoded.
-    how = {"tokenize": False, "enable_thinking": False}
+    options = {"tokenize": False, "enable_thinking": False}
     try:
-        asked = str(tokenizer.apply_chat_template([user], add_generation_prompt=True, **how))
-        talk = str(tokenizer.apply_chat_template([user, answer, again], **how))
-        opening, closing = asked.split(ASKED)
-        reopening = talk.split(ANSWERED)[1].split(AGAIN)[0]
+        prompt = str(tokenizer.apply_chat_template([user], add_generation_prompt=True, **options))
+        chat = str(tokenizer.apply_chat_template([user, answer, next_user], **options))
+        opening, closing = prompt.split(ASKED)
+        reopening = chat.split(ANSWERED)[1].split(AGAIN)[0]
     except Exception:  # noqa: BLE001 - a template is a program of its own and raises what it likes
         return None
     return ChatTemplate(opening, closing, reopening)

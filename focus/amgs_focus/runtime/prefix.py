@@ -329,19 +329,19 @@ class PrefixReader:
         """Keep in the cache what the new context shares, rotated to its new place; return the positions to compute."""
         model = cast(RotaryModel, self._model)
         self._exact = min(self._exact, common(codes, self._codes))
-        _, there, here = np.intersect1d(codes[:-1], self._codes, assume_unique=True, return_indices=True)
-        there, here = np.sort(there), np.sort(here)  # both are in order of time
-        places = torch.from_numpy(here)
-        by = torch.from_numpy(there) - places
+        _, new_places, old_places = np.intersect1d(codes[:-1], self._codes, assume_unique=True, return_indices=True)
+        new_places, old_places = np.sort(new_places), np.sort(old_places)  # both are in order of time
+        places = torch.from_numpy(old_places)
+        by = torch.from_numpy(new_places) - places
         self._cache = model.cache_of(
             [
                 (model.rotate_keys(keys[:, :, places], by), values[:, :, places])
                 for keys, values in model.layers_of(self._cache)
             ]
         )
-        self._codes = codes[there]
+        self._codes = codes[new_places]
         self._logits = None
-        return np.setdiff1d(np.arange(len(codes)), there)
+        return np.setdiff1d(np.arange(len(codes)), new_places)
 
     def _compute(
         self,

@@ -93,8 +93,8 @@ class FocusRuntime:
         self._reader = PrefixReader(model, clock)
         self._generator = generator or torch.Generator().manual_seed(settings.seed)
         self._measured: dict[NodeRef, Measurement] = {}
-        begun = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
-        self._state = replace(begun, sealed=tree.catalogue.sealed)
+        initial = FocusState(lay_out(self._tree, settings), settings, random=self._random_state(settings))
+        self._state = replace(initial, sealed=tree.catalogue.sealed)
         self._timeline = Timeline(self._tree, self._reader, self._state)
 
     @property
@@ -154,10 +154,10 @@ class FocusRuntime:
         Raises WindowBudgetError when the window cannot hold them, and whatever `progress` raises to cancel; the
         lifetime is then unchanged.
         """
-        taken = tuple(segments)
-        self._text_came(taken, "", progress)
+        appended = tuple(segments)
+        self._text_came(appended, "", progress)
         if self._trace is not None:
-            self._trace.record_segments(taken, self.state_hash())
+            self._trace.record_segments(appended, self.state_hash())
             self._trace.record_keyframe(self._state.keyframe(self._tree.digest()))
         return self.snapshot()
 
@@ -238,12 +238,12 @@ class FocusRuntime:
         A change after stepping back begins a branch by itself. Raises FocusError for a name that is taken or an unknown
         step.
         """
-        here = self._state.step
+        current = self._state.step
         try:
-            self._timeline.seek(here if at is None else at)
+            self._timeline.seek(current if at is None else at)
             fork = self._timeline.fork(name)
         except BaseException:
-            self._timeline.seek(here)
+            self._timeline.seek(current)
             raise
         self._restore()
         if self._trace is not None:

@@ -173,7 +173,7 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
     counts = Counter(NAMES[type(event.record)] for event in trace.events)
     last = next((m for m in reversed(line.moves) if isinstance(m, StepRecord)), None)
     question = next((at for at in reversed(range(len(line.moves))) if isinstance(line.moves[at], QuestionRecord)), -1)
-    asked = line.moves[question] if question >= 0 else None
+    question_record = line.moves[question] if question >= 0 else None
     answer = [move.text for move in line.moves[question + 1 :] if isinstance(move, StepRecord)]
     return TraceSummary(
         path=path,
@@ -194,7 +194,7 @@ def summary(trace: Trace, path: str = "") -> TraceSummary:
             for branch in history.lines.values()
         ),
         milliseconds=sum(step.milliseconds for step in trace.steps),
-        question=asked.question if isinstance(asked, QuestionRecord) else "",
+        question=question_record.question if isinstance(question_record, QuestionRecord) else "",
         text="".join(answer),
         state_hash=last.state_hash if last else "",
     )
@@ -237,12 +237,12 @@ def diff(
 
 def _seek(line: TraceBranch, place: int, step: int) -> int:
     """Return the place in a line after so many steps, moving as the runtime does."""
-    taken = _steps(line.moves[:place])
-    while place > 0 and taken > step:
+    steps = _steps(line.moves[:place])
+    while place > 0 and steps > step:
         place -= 1
-        taken -= isinstance(line.moves[place], StepRecord)
-    while place < len(line.moves) and taken < step:
-        taken += isinstance(line.moves[place], StepRecord)
+        steps -= isinstance(line.moves[place], StepRecord)
+    while place < len(line.moves) and steps < step:
+        steps += isinstance(line.moves[place], StepRecord)
         place += 1
     return place
 
@@ -300,9 +300,9 @@ def _what(a: Record | None, b: Record | None) -> Change:
         return "nothing"
     if a is None or b is None:
         return "end"
-    both = (a, b)
+    pair = (a, b)
     for kind, name in _CHANGES:
-        if any(isinstance(move, kind) for move in both):
+        if any(isinstance(move, kind) for move in pair):
             return name
     if isinstance(a, StepRecord) and isinstance(b, StepRecord) and a.token != b.token:
         return "refocus" if outcome(a.refocus) != outcome(b.refocus) else "token"

@@ -96,8 +96,8 @@ class TraceWriter:
         self._path = path
 
     def record_segments(self, segments: Sequence[Segment], state_hash: str) -> None:
-        taken = tuple(dataclasses.replace(segment, meta=dict(segment.meta)) for segment in segments)
-        self._record(Ingested(taken, state_hash))
+        copies = tuple(dataclasses.replace(segment, meta=dict(segment.meta)) for segment in segments)
+        self._record(Ingested(copies, state_hash))
 
     def record_question(self, question: str, state_hash: str) -> None:
         self._record(QuestionRecord(question, state_hash))

@@ -115,8 +115,7 @@ class DocumentSection:
 
 @dataclass(frozen=True, slots=True)
 class Dropped:
-    """A section left out as a near-duplicate. like: key of the section it repeats; share: of its word runs in common.
-    """
+    """A section left out as a near-duplicate. like: key of the section it repeats; share: of word runs in common."""
 
     key: str
     like: str
@@ -220,11 +219,11 @@ def _sections(document: Document, domain: str) -> list[DocumentSection]:
         cuts = []
     cuts = _even_cuts(document.text, cuts)
     ends = [*(at for at, _ in cuts[1:]), len(document.text)]
-    taken: Counter[str] = Counter()
+    title_counts: Counter[str] = Counter()
     sections = []
     for (start, title), end in zip(cuts, ends, strict=True):
-        taken[title] += 1
-        name = title if taken[title] == 1 else f"{title} ({taken[title]})"
+        title_counts[title] += 1
+        name = title if title_counts[title] == 1 else f"{title} ({title_counts[title]})"
         text = document.text[start:end]
         if end == len(document.text) and not text.endswith("\n\n"):
             text = text.rstrip("\n") + "\n\n"

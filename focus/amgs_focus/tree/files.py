@@ -243,16 +243,16 @@ class FolderStore:
                     way_out="Restore L0.ctx from a copy, or rebuild the lifetime in another folder.",
                 )
             while is_there(path := self._path(number)) or number == 0:
-                begun = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
-                if begun:
+                unfinished = number and path.stat().st_size < HEADER_BYTES and not is_there(self._path(number + 1))
+                if unfinished:
                     path.unlink()  # killed while creating this level; its gists are computed again
                     break
                 if mend and is_there(path):
                     repair(path, self._header(number))
                 self._open(number)
                 number += 1
-            for left in folder.glob(f"*.ctx{FRESH}"):
-                left.unlink()  # killed before it replaced the old file
+            for leftover in folder.glob(f"*.ctx{FRESH}"):
+                leftover.unlink()  # killed before it replaced the old file
             self._vectors = self._reopen_vectors()
         except CtxError:
             self.close()

@@ -45,9 +45,9 @@ class TokenHash:
     def update(self, tokens: Tokens) -> None:
         """Add tokens at the end."""
         while len(tokens):
-            taken, tokens = np.split(tokens, [PIECE - self._length % PIECE])
-            self._state.update(taken.astype("<u4").tobytes())
-            self._length += len(taken)
+            piece, tokens = np.split(tokens, [PIECE - self._length % PIECE])
+            self._state.update(piece.astype("<u4").tobytes())
+            self._length += len(piece)
             if self._length % PIECE == 0:
                 self._marks.append(self._state.copy())
 
@@ -297,8 +297,8 @@ class LifetimeTree:
         self._generation += 1
         for level in range(1, self.depth + 1):
             first = 0
-            gone = self.catalogue.find_gone(level)
-            for low, high in (*gone, (self.count(level), self.count(level))):
+            purged = self.catalogue.find_gone(level)
+            for low, high in (*purged, (self.count(level), self.count(level))):
                 for at in range(first, low, BATCH):
                     if progress is not None:
                         progress(done, total, "gists")

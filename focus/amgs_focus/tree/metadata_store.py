@@ -50,12 +50,12 @@ class BlockVectors:
         """Encode every whole block that has no vector by this encoder."""
         rows = self._store.begin_vectors(encoder.name, encoder.dimension)
         total, size = tree.count(0), tree.block_size
-        gone = [(low // size, high // size) for low, high in tree.catalogue.find_gone(0)]
+        purged = [(low // size, high // size) for low, high in tree.catalogue.find_gone(0)]
         for first in range(len(rows), total, BATCH):
             if progress is not None:
                 progress(first, total, "vectors of blocks")
             blocks = range(first, min(total, first + BATCH))
-            places = [at for at in blocks if not any(low <= at < high for low, high in gone)]
+            places = [at for at in blocks if not any(low <= at < high for low, high in purged)]
             vectors = np.zeros((len(blocks), encoder.dimension), np.float16)
             if places:
                 texts = [self._text(tree, at) for at in places]

@@ -71,11 +71,11 @@ class NodeSet:
         remainder: list[NodeRun] = []
         for run in self.runs:
             first = run.first
-            for gone in other.runs:
-                if gone.level != run.level or gone.stop <= first or gone.first >= run.stop:
+            for removed in other.runs:
+                if removed.level != run.level or removed.stop <= first or removed.first >= run.stop:
                     continue
-                remainder.append(NodeRun(run.level, first, gone.first))
-                first = max(first, gone.stop)
+                remainder.append(NodeRun(run.level, first, removed.first))
+                first = max(first, removed.stop)
             remainder.append(NodeRun(run.level, first, run.stop))
         return NodeSet.join(remainder)
 

@@ -216,10 +216,10 @@ def act_of(
 
 def require_in_reach(tree: LifetimeTree, tail_start: int) -> None:
     """Raise FocusError when tokens that the tail must show were purged."""
-    gone = tree.catalogue.find_gone(0)
-    if gone and gone[-1][1] > tail_start:
+    purged = tree.catalogue.find_gone(0)
+    if purged and purged[-1][1] > tail_start:
         raise FocusError(
-            f"The tail begins at token {tail_start}, and tokens up to {gone[-1][1]} were purged.",
+            f"The tail begins at token {tail_start}, and tokens up to {purged[-1][1]} were purged.",
             title="The tail reaches into what was purged",
             way_out="Use a shorter tail (the setting focus.tail_blocks).",
         )

@@ -113,12 +113,12 @@ class RunSums:
         self._checked.clear()
 
     def _forget(self, first: int, stop: int) -> None:
-        gone = [run for run in range(first, stop) if self._sums[run] != _NONE]
-        for run in gone:
+        dropped = [run for run in range(first, stop) if self._sums[run] != _NONE]
+        for run in dropped:
             self._sums[run] = _NONE
-        self._checked.difference_update(gone)
+        self._checked.difference_update(dropped)
         self._covered = min(self._covered, first)
-        self._write(gone, sync=True)
+        self._write(dropped, sync=True)
 
     def _sum(self, file: int, run: int, start: int, stop: int, so_far: int) -> int:
         return zlib.crc32(os.pread(file, stop - start, self._start + run * _RUN + start), so_far)
@@ -133,8 +133,8 @@ class RunSums:
         if raw.startswith(_MAGIC):
             body = raw[len(_MAGIC) :]
             whole = len(body) - len(body) % _ENTRY.size
-            for size, known, both in _ENTRY.iter_unpack(body[:whole]):
-                sound = size <= _RUN and zlib.crc32(_ENTRY.pack(size, known, 0)) == both
+            for size, known, entry_crc in _ENTRY.iter_unpack(body[:whole]):
+                sound = size <= _RUN and zlib.crc32(_ENTRY.pack(size, known, 0)) == entry_crc
                 entries.append((size, known) if sound and size else _NONE)
         return entries
 
@@ -147,8 +147,8 @@ class RunSums:
             os.pwrite(file, _MAGIC, 0)
             for run in runs:
                 size, known = self._sums[run]
-                both = zlib.crc32(_ENTRY.pack(size, known, 0))
-                os.pwrite(file, _ENTRY.pack(size, known, both), len(_MAGIC) + run * _ENTRY.size)
+                entry_crc = zlib.crc32(_ENTRY.pack(size, known, 0))
+                os.pwrite(file, _ENTRY.pack(size, known, entry_crc), len(_MAGIC) + run * _ENTRY.size)
             if sync:
                 os.fsync(file)
         finally:

@@ -97,9 +97,9 @@ class BlockPostings:
             return False
         while self.blocks > blocks:
             self.blocks -= 1
-            gone = self._recent.pop()
-            self._counts[gone] -= 1
-            for word in gone.tolist():
+            removed = self._recent.pop()
+            self._counts[removed] -= 1
+            for word in removed.tolist():
                 postings = self._places[word]
                 if postings and postings[-1] == self.blocks:
                     postings.pop()

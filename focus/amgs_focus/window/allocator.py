@@ -338,7 +338,7 @@ class _Pass:
 
     def decide(self, unit: Unit, reason: Reason, detail: str = "", front: InvalidationCost | None = None) -> None:
         start, end = self.now.span(unit.node)
-        rank, of = self.ranks.get((unit.node, unit.kind), (0, 0))
+        rank, count = self.ranks.get((unit.node, unit.kind), (0, 0))
         self.decisions[unit.node, unit.kind] = Decision(
             level=unit.node.level,
             index=unit.node.index,
@@ -347,7 +347,7 @@ class _Pass:
             reason=reason,
             cost=unit.cost,
             rank=rank,
-            of=of,
+            of=count,
             detail=detail,
             start=start,
             end=min(end, self.now.context.lifetime),

@@ -300,8 +300,8 @@ class WorkingContext:
                 width = 1 if together else sum(entry.cost for entry in run)
                 low, high = max(start, place) - place, min(end, place + width) - place
                 if low < high:
-                    found = tree.gist_of_row(run[0].node, len(run)) if together else _rows(run, tree)
-                    pieces.append(found[low:high].to(sinks))
+                    piece = tree.gist_of_row(run[0].node, len(run)) if together else _rows(run, tree)
+                    pieces.append(piece[low:high].to(sinks))
                 place += width
         return torch.cat(pieces)
 

@@ -1,4 +1,4 @@
-"""Base of all panes: they draw a picture of a result, ask for it through operations, and name the next step."""
+"""Base of all panes: they draw a result, request it through operations, and name the next step."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ R = TypeVar("R")
 
 
 class Pane(Widget, can_focus=True):
-    """A framed picture of rows, with keys of its own. Which of the rows are shown is saved with the layout.
+    """A framed picture of rows, with its own keys. The filter of the rows is saved with the layout.
 
-    NAME: its word in commands. OF_MEMORY: whether what it shows is of a memory. ASKS_AWAY: whether it asks too while it
-    is empty and has no place, so that it comes back when there is something to show. SHOWS: the commands whose results
-    it takes, whoever asked. PURPOSE: what F1 says first.
+    NAME: its name in commands. OF_MEMORY: whether it shows a memory. ASKS_AWAY: whether it also sends requests while it
+    is empty and not visible, so that it comes back when there is something to show. SHOWS: the commands whose results
+    it takes, whoever sent them. PURPOSE: the beginning of its help.
     """
 
     NAME: ClassVar[str] = ""
@@ -75,7 +75,7 @@ class Pane(Widget, can_focus=True):
 
     @dataclass
     class Picked(Message):
-        """The operator picked a block: it becomes the selection of every pane."""
+        """The operator picked a block, which becomes the selection of every pane."""
 
         block_id: str
 
@@ -101,71 +101,69 @@ class Pane(Widget, can_focus=True):
     # --- for the panes ------------------------------------------------------------------------------------
 
     def asks(self) -> Iterable[Call[Any]]:
-        """Return what the pane looks at by itself to be up to date."""
+        """Return the calls that keep the pane up to date."""
         return ()
 
     def take(self, result: object) -> None:
-        """Keep the result of any of the commands in SHOWS; the pane is redrawn afterwards."""
+        """Store the result of a command in SHOWS; the pane is redrawn afterwards."""
         raise NotImplementedError
 
     def take_look(self, result: object) -> None:
-        """Keep a look that followed a result."""
+        """Store the result of a further request that came with a result."""
         self.take(result)
 
     def draw(self, canvas: Canvas) -> Text:
-        """Return the picture of what the pane holds."""
+        """Return the picture of the pane's content."""
         raise NotImplementedError
 
     def copy_text(self) -> str:
-        """Return what `copy` takes: the picture as text, unless the pane holds a text."""
+        """Return the text that `copy` copies: the picture as text, unless the pane has a text of its own."""
         return "\n".join(line.rstrip() for line in self.picture().plain.splitlines())
 
     def title(self) -> str:
-        """Return what stands at the upper edge."""
+        """Return the text of the upper edge."""
         title = f"{PANE_KEYS[PANES.index(self.NAME)]} {TITLES[self.NAME][0]}"
         return f"{title} · {describe_filter(self.sift)}" if self.sift else title
 
     def subtitle(self) -> str:
-        """Return what stands at the lower edge when nothing runs."""
+        """Return the text of the lower edge when nothing runs."""
         return ""
 
     @property
     def empty(self) -> bool:
-        """Return whether the pane has nothing to show, so that another pane may have its place."""
+        """Whether the pane has nothing to show, so that another pane may take its place."""
         return False
 
     @property
     def drafted(self) -> str:
-        """Work of the operator in the pane that is not applied yet: `corrections to 2 blocks`; empty for none."""
+        """The operator's unapplied work in the pane: `corrections to 2 blocks`; "" for none."""
         return ""
 
     @property
     def waits(self) -> str:
-        """Text of a pane that has nothing to show yet: the request that it waits for."""
+        """Text of a pane without content: the request that it waits for."""
         behind = self.host.waits_for
         return f"Waiting for {behind} …" if behind else "Reading the memory …"
 
     def adopt(self, part: object) -> None:
-        """Have keys of the pane carried out by a part of it: its methods `action_…`, where the pane has none of that
-        name.
-        """
+        """Add the `action_…` methods of a part as the pane's own, except those that the pane has."""
         for name in dir(type(part)):
             if name.startswith("action_") and not hasattr(self, name):
                 setattr(self, name, getattr(part, name))
 
     def choose(self, title: str, choices: Sequence[Choice], then: Callable[[str], object]) -> None:
-        """Have the operator choose an entry; `then` is called with its id, and not where nothing is chosen."""
+        """Ask the operator for a choice; `then` is called with its id, unless nothing is chosen."""
         choose(self.app, title, choices, then)
 
     def choose_or_type(
         self, title: str, choices: Sequence[Choice], then: Callable[[str], object], about: str, start: str
     ) -> None:
-        """Have the operator choose an entry, or type their own on a line that begins with `start`."""
+        """Ask the operator for a choice, or a name typed on a line that begins with `start`."""
         own = Choice("(own)", "other …", about)
         self.choose(title, [*choices, own], lambda name: self.host.command(start) if name == own.id else then(name))
 
     def ask_line(self, label: str, then: Callable[[str], object], value: str = "", **how: Any) -> None:
-        """Ask the operator for a line; `then` is called with it, and not where it is left."""
+        """Ask the operator for a line; `then` is called with it, unless the line is closed without an answer."""
         self._then = then
         self.host.ask_line(self.NAME, label, value, **how)
 
@@ -176,21 +174,21 @@ class Pane(Widget, can_focus=True):
         self.host.read_block()
 
     def action_run(self, line: str) -> None:
-        """Run a command that a key stands for."""
+        """Run the command of a key."""
         self.host.run_line(line)
 
     def action_type(self, start: str) -> None:
-        """Open the command line with the beginning of a command that a key stands for."""
+        """Open the command line with the text of a key."""
         self.host.command(start)
 
     # --- the rows -----------------------------------------------------------------------------------------
 
     def all_rows(self) -> Sequence[Row]:
-        """Return every row that the pane holds, shown or not."""
+        """Return all rows of the pane, filtered or not."""
         return ()
 
     def follow_filter(self) -> None:
-        """Put the cursor on one of the rows that are shown now, and ask for what is needed."""
+        """Move the cursor to a row that the filter leaves, and request what is needed."""
 
     @property
     def sift(self) -> ListFilter:
@@ -199,20 +197,20 @@ class Pane(Widget, can_focus=True):
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Places of the rows that are shown, in the order they are shown."""
+        """Indexes of the rows that the filter leaves, in the operator's order."""
         return self.sifting.places
 
     @property
     def shown_places(self) -> tuple[int, ...] | None:
-        """Places of the rows for a picture; None where all rows are shown in their own order."""
+        """Indexes of the rows to draw; None for all rows in their own order."""
         return self.places if self.sift else None
 
     def sift_rows(self, every: Sequence[R]) -> Sequence[R]:
-        """Return the items of the rows that the filter leaves, in the operator's order."""
+        """Return the items that the filter leaves, in the operator's order."""
         return [every[place] for place in self.places] if self.sift else every
 
     def use_sift(self, sift: ListFilter) -> None:
-        """Filter and sort at once."""
+        """Apply a filter and an order, on the screen only."""
         if sift != self.sift:
             self.sifting.now = sift
             self.follow_filter()
@@ -220,7 +218,7 @@ class Pane(Widget, can_focus=True):
             self.repaint()
 
     def take_filter(self, line: str) -> None:
-        """Apply the filter that was entered; report an invalid filter and leave the previous filter."""
+        """Apply the filter that was entered; an invalid filter is reported and changes nothing."""
         try:
             wanted = self.sifting.read(line)
         except UsageError as error:
@@ -230,7 +228,7 @@ class Pane(Widget, can_focus=True):
         self._sift_by(wanted)
 
     def action_filter_rows(self) -> None:
-        """Ask which rows are wanted; a blank line takes the filter away."""
+        """Ask for a filter; a blank line removes it."""
         part = self.sifting
         self.host.ask_line(
             f"{self.NAME}{FILTER}",
@@ -246,7 +244,7 @@ class Pane(Widget, can_focus=True):
         self._sift_by(wanted)
 
     def _sift_by(self, wanted: ListFilter) -> None:
-        """Filter the screen at once, and by an operation, so that it is recorded and kept."""
+        """Filter the screen at once, and by an operation, so that the filter is recorded and saved."""
         self.use_sift(wanted)
         sort = f"-{wanted.order}" if wanted.reverse else wanted.order
         call = operations.workspace.filter_rows(self.sifting.pane, list(wanted.terms), sort=sort)
@@ -260,34 +258,34 @@ class Pane(Widget, can_focus=True):
         return [binding for group in self._bindings.key_to_bindings.values() for binding in group]
 
     def canvas(self) -> Canvas:
-        """Return the canvas of the pane's present size, in the present theme."""
+        """Return a canvas of the pane's size in the present theme."""
         size = self.content_size
         return self.host.canvas(size.width, size.height)
 
     def ask(
         self, call: Call[Any], *, slot: str = "", origin: Origin = "operator", follow: Follow | None = None
     ) -> None:
-        """Hand a call to the engine; a look of the screen replaces the previous look.
+        """Pass a call to the engine. A call of the screen itself replaces its predecessor of the same slot.
 
-        follow: the looks that are taken with the result; the pane takes them together with it.
+        follow: further requests delivered with the result; default: those of `follow_up`.
         """
         slot = slot or (f"{self.NAME}:{self.slot_of(call)}" if origin == "screen" else "")
         self.host.ask(call, slot=slot, origin=origin, follow=follow or self.follow_up(call))
 
     def slot_of(self, call: Call[Any]) -> str:
-        """Return what a look of the screen is looked for by: a newer look of the same slot replaces it."""
+        """Return the slot of a call by the screen itself."""
         return call.operation.name
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """Return the looks that are taken with the values of a call that names no looks."""
+        """Return the further requests for a call that names none."""
         del call
         return None
 
     def look(self) -> None:
-        """Ask for everything the pane shows, now if it is on the screen, else when it comes there.
+        """Request everything that the pane shows: now if it is visible, else when it becomes visible.
 
-        Before the first look at the memory it is not known which panes will have a place: they would only be waited
-        for.
+        Before the first overview of the memory it is unknown which panes will be visible, and requests for others would
+        only delay them.
         """
         if not self.has_place or (self.OF_MEMORY and self.host.overview is None):
             self.stale = True
@@ -300,32 +298,32 @@ class Pane(Widget, can_focus=True):
 
     @property
     def has_place(self) -> bool:
-        """Return whether the arrangement gives the pane a place."""
+        """Whether the layout includes the pane."""
         return self.host.shows(self.NAME)
 
     def came_on_screen(self) -> None:
-        """Look again when the pane gets a place and is stale."""
+        """Refresh the pane when it becomes visible, if it is stale."""
         if self.stale:
             self.look()
 
     def selection_changed(self, block_id: str | None) -> None:
-        """Ask for the block that is selected now, where the pane shows it."""
+        """Request what the pane shows about the newly selected block, if anything."""
 
     def take_answer(self, line: str) -> None:
-        """Hand the operator's answer to whoever asked by `ask_line`."""
+        """Pass the operator's answer to the caller of `ask_line`."""
         self._then(line)
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Show a result that the operator asked for: more than redrawing may be due."""
+        """Show a result that the operator asked for, beyond redrawing the pane."""
 
     def begin_request(self, request: EngineRequest) -> None:
         if request.origin == "operator":
-            self.screen.clear_selection()  # ctrl+c is to stop it
+            self.screen.clear_selection()  # so that ctrl+c stops the request instead of copying
         self.busy = request if request.origin == "operator" else None
         self._say(same_figure=True)
 
     def receive(self, command: str, result: object, looks: Iterable[object] = ()) -> None:
-        """Receive a result that is still wanted, with the looks that followed it."""
+        """Receive a result that is still wanted, with the results of its further requests."""
         if self.trouble is not None and self.trouble.request.command == command:
             self.trouble = None
         self.busy = None
@@ -338,28 +336,28 @@ class Pane(Widget, can_focus=True):
         self.host.give_way()
 
     def receive_failure(self, failure: Failed) -> None:
-        """Receive the failure of an action: shown in the pane only where nothing else can be shown."""
+        """Receive a failure; it is shown in the pane only for a request of the screen itself."""
         self.busy = None
         self.trouble = failure if failure.request.origin == "screen" else None
         self._say()
         self.repaint()
 
     def end_request(self) -> None:
-        """Clear the request that the pane was busy with, whatever its outcome."""
+        """Clear the pane's running request, whatever its outcome."""
         self.busy = None
         self._say()
         self.repaint()
 
     def show_change(self) -> None:
-        """Redraw after a key changed the content of the pane: its edges, picture and keys."""
+        """Redraw edges, picture and keys after a key changed the pane's content."""
         self._say()
         self.repaint()
         self.refresh_bindings()
 
     def _say(self, *, same_figure: bool = False) -> None:
-        """Bring both edges up to date; each change of an edge has Textual draw the whole pane.
+        """Update both edges. Each change of an edge makes Textual draw the whole pane.
 
-        same_figure: nothing else has changed, so the figure on the screen serves again.
+        same_figure: nothing else has changed, so the figure on the screen is reused.
         """
         said_now = self.title(), f"{self.busy.title} …" if self.busy is not None else self.subtitle()
         if said_now != self._said:
@@ -372,14 +370,14 @@ class Pane(Widget, can_focus=True):
     # --- drawing ------------------------------------------------------------------------------------------
 
     def repaint(self) -> None:
-        """Draw the picture again, soon and once; only the lines that became others go to the terminal."""
+        """Redraw the picture soon, and once for several calls; only changed lines go to the terminal."""
         if not self._repaints:
             self._repaints = True
             self.call_next(self._repaint)
 
     def _repaint(self) -> None:
         if not self._repaints:
-            return  # Textual has drawn all of it meanwhile
+            return  # Textual has drawn the whole pane meanwhile
         self._repaints = False
         if not self.has_place:
             self._lines, self._fresh, self._shown = [], None, None
@@ -396,15 +394,15 @@ class Pane(Widget, can_focus=True):
             self._fresh = None
 
     def redraw(self) -> None:
-        """Draw the picture again, all of it: the colours or the symbols are others."""
+        """Redraw the whole picture, since the colours or the symbols have changed."""
         self._fresh = self._shown = None
         self.refresh()
 
     def render(self) -> FigureVisual:
-        """Return the picture for Textual: what `repaint` has drawn, if it still has the pane's size."""
+        """Return the picture for Textual: the one that `repaint` has drawn, if it still has the pane's size."""
         fresh, self._fresh = self._fresh, None
         if fresh is None or self._fresh_size != self.content_size:
-            self._repaints = False  # what `repaint` waits to draw is in this picture
+            self._repaints = False  # this picture includes what `repaint` would draw
             fresh = self.picture()
         self._shown, self._shown_size, self._edges_changed = fresh, self.content_size, False
         self._lines = lines_of(fresh)
@@ -413,15 +411,15 @@ class Pane(Widget, can_focus=True):
             return FigureVisual(fresh)
         before, self._mark_shown = self._mark_shown, (mark, extract_marked_text(fresh, mark))
         if before[0] == mark and before[1] != self._mark_shown[1]:
-            self.call_next(self.screen.clear_selection)  # other words have come under the mark
+            self.call_next(self.screen.clear_selection)  # the text under the selection has changed
             return FigureVisual(fresh)
         return FigureVisual(with_mark(fresh, mark))
 
     # --- marking with the mouse -----------------------------------------------------------------------------
 
     def letter_under(self, x: int, y: int) -> Offset:
-        """Return the letter under a place of the screen, as (index in its line, line); outside the picture the
-        letter nearest to it.
+        """Return the character at screen position x, y, as (index in its line, line); outside the picture the nearest
+        one.
         """
         left, top = self.content_region.offset
         if not self._lines:
@@ -430,11 +428,11 @@ class Pane(Widget, can_focus=True):
         return Offset(letter_at(self._lines[row][0], x - left), row)
 
     def get_selection(self, selection: Selection) -> tuple[str, str] | None:
-        """Return what is marked in the picture on the screen."""
+        """Return the mouse selection's text in the picture on the screen."""
         return (extract_marked_text(self._shown, selection), "\n") if self._shown is not None else None
 
     def selection_updated(self, selection: Selection | None) -> None:
-        """Show the mark on the picture that is on the screen: it is not drawn again for that."""
+        """Show the mouse selection on the picture on the screen, without drawing that again."""
         if selection is None:
             self._mark_shown = (None, "")
         if self._fresh is None:
@@ -442,21 +440,21 @@ class Pane(Widget, can_focus=True):
         self.refresh()
 
     def text_select_all(self) -> None:
-        """Do nothing: two quick clicks are two clicks on a row, and `y` copies the whole pane."""
+        """Do nothing: a double click is two clicks on a row, and `y` copies the whole pane."""
 
     @property
     def select_container(self) -> Widget:
-        """Return the pane itself: a mark never spans two panes."""
+        """The pane itself: a mouse selection never spans two panes."""
         return self
 
     def check_message_enabled(self, message: Message) -> bool:
-        """Return whether a message may come: the release of the mouse after marking is no click on a row."""
+        """Return whether a message is handled: releasing the mouse after a selection is no click on a row."""
         if isinstance(message, events.Click) and self.text_selection is not None:
             return False
         return super().check_message_enabled(message)
 
     def picture(self) -> Text:
-        """Return what stands in the pane now: its picture, or why there is none."""
+        """Return the pane's picture, or the reason why there is none."""
         canvas = self.canvas()
         if canvas.width < 1 or canvas.height < 1:
             return Text("")

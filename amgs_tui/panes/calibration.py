@@ -1,4 +1,4 @@
-"""5 Calibration: how well the scores forecast what proved useful, down to the single forecast."""
+"""5 Calibration: how well the scores forecast usefulness, down to the single forecast."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ if TYPE_CHECKING:
 
 BINS = (5, 10, 20)
 LATEST = 500
-"""Forecasts that are fetched while no bin is chosen."""
+"""Forecasts that are read while no bin is chosen."""
 UNDONE_HERE = frozenset({"feedback", "calibrate"})
-"""What `U` takes back, as far as it is among the latest changes."""
+"""What `U` undoes, if it is among the latest changes."""
 CHANGES = 50
 
 
 class CalibrationPane(ListPane):
-    """The reliability diagram, the forecasts behind it, and the plan that would make them better."""
+    """The reliability diagram, its forecasts, and the plan of a recalibration."""
 
     NAME = "calibration"
     ASKS_AWAY = True
@@ -78,7 +78,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.plan: CalibrationPlan | None = None
         self.done: JournalEntry | None = None
         self.last: JournalEntry | None = None
-        """The latest verdict or recalibration that is not undone."""
+        """The latest verdict or recalibration not undone."""
         self.bins = 10
         self.bin: int | None = None
         self.group: tuple[GroupKind, str] | None = None
@@ -103,7 +103,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         return call.arguments.get("view") or super().slot_of(call)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """Follow a list of forecasts with the latest changes."""
+        """Return a request for the latest changes, to follow a list of forecasts."""
         if call.arguments.get("view") != "forecasts":
             return None
         return lambda _: [operations.lifecycle.operations(limit=CHANGES)]
@@ -129,7 +129,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
                 self.done, self.plan, self.cursor = None, result, 0
 
     def _take_forecasts(self, forecasts: ForecastList) -> None:
-        """Show a list anew: the cursor stays with its forecast, or goes on from the forecast that was just judged."""
+        """Show a new list; the cursor stays on its forecast, or moves on from one that was just judged."""
         current_case, wanted = None if self._begins else self._case, self._next
         self.found, self._next, self._begins = forecasts, None, False
         self._every = list_forecasts(forecasts.cases, self.host.now())
@@ -149,7 +149,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.follow_cursor()
 
     def _take_changes(self, changes: Sequence[JournalEntry]) -> None:
-        """Note the change that U would undo; where it undid a verdict, move the cursor to the forecast that is open
+        """Store the change that U would undo. After the undo of a verdict, move the cursor to the forecast that is open
         again.
         """
         was = self.last.id if self.last is not None and self.last.kind == "feedback" else None
@@ -228,13 +228,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.refresh_bindings()
 
     def action_bin(self, by: int) -> None:
-        """Go to the next bin that has an outcome; beyond the first and the last, to all of them."""
+        """Go to the next bin with an outcome; after the last, and before the first, come all bins."""
         bins = self.table.bins if self.table is not None else ()
         self._show(next_of((None, *(n for n, of_bin in enumerate(bins) if of_bin.count)), self.bin, by))
         self.show_change()
 
     def _show(self, chosen: int | None) -> None:
-        """Ask for the forecasts of a bin, or all: the cursor begins at the top of what comes."""
+        """Request the forecasts of a bin, or of all (None); the cursor begins at the top."""
         self.bin, self._begins, self.cursor = chosen, True, 0
         self.look()
 
@@ -251,7 +251,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.look()
 
     def action_feedback(self, verdict: Verdict) -> None:
-        """Judge the forecast under the cursor, and go on to the next open forecast."""
+        """Judge the forecast under the cursor, and move to the next open one."""
         if self._case is None:
             return
         judged = self._case.outcome
@@ -269,7 +269,7 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         super().receive_failure(failure)
 
     def action_calibrate(self) -> None:
-        """Ask for the plan first; with the plan on the screen, carry it out."""
+        """Preview a recalibration; with a preview on the screen, apply it."""
         self.ask(operations.tuning.calibrate(dry_run=self.plan is None))
 
     def action_drop(self) -> None:
@@ -278,13 +278,13 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
         self.show_change()
 
     def action_undo(self) -> None:
-        """Take back what was done here last; the workstation asks first."""
+        """Undo the last verdict or recalibration; the workstation asks first."""
         if self.last is not None:
             self.done = None
             self.ask(operations.lifecycle.undo(self.last.id))
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Offer the groups as a list to choose from, with their figures."""
+        """Offer the groups as choices, with their figures."""
         del command
         from amgs.calibration.results import OutcomeGroups
 

@@ -1,5 +1,5 @@
-"""Ask for a context: an operator's wish for a view of a conversation, its question, budget, strategy and reading
-level, the views beside it, and the return of a span.
+"""Requests for the context of a conversation: the operator's question, budget, strategy and reading level, the views
+beside it, and restoring a span.
 """
 
 from __future__ import annotations
@@ -39,21 +39,21 @@ STRATEGIES: Final[Mapping[ContextStrategy, str]] = {
     "levels": "each topic whole, in an extract, as findings, or not",
     "abstractive": "the same, in the words of a language model",
 }
-"""What each does, in a few words."""
+"""Short descriptions of the strategies."""
 
 CONFIGURATIONS: Final[Mapping[ContextConfiguration, str]] = {
     "high-compression": "half of the budget, each topic by what it is worth",
     "high-fidelity": "more of the latest messages, and what was decided and is owed",
 }
-"""Beside the default strategy, what each does, in a few words."""
+"""Short descriptions of the configurations beside the default."""
 
 
 @dataclass(frozen=True, slots=True)
 class ContextWish:
-    """View that the operator wants.
+    """The context that the operator wants.
 
-    until: number of the last message, None for all. keep: handles of restored spans. other: the strategy to compare
-    with, None for none.
+    until: number of the last message, None for all. keep: handles of restored spans. other: strategy to compare with,
+    None for none.
     """
 
     conversation: str = ""
@@ -66,7 +66,7 @@ class ContextWish:
     other: ContextStrategy | None = None
 
     def list_restored_handles(self, span: ContextSpan | FateChange) -> tuple[str, ...]:
-        """Return the handles of what was restored that end in a span."""
+        """Return the restored handles whose last message is in a span."""
         return tuple(handle for handle in self.keep if span.first <= last_of(handle) <= span.last)
 
     @property
@@ -87,32 +87,32 @@ class ContextWish:
 
 
 def fate_of(span: ContextSpan | FateChange) -> SpanFate:
-    """Return what becomes of messages; in a comparison, under the strategy that is looked at."""
+    """Return the fate of a span's messages; in a comparison, under the second strategy."""
     from amgs.types.conversation import ContextSpan
 
     return span.fate if isinstance(span, ContextSpan) else span.after
 
 
 def last_of(handle: str) -> int:
-    """Return the number of the last message of a handle."""
+    """Return the number of a handle's last message."""
     return int(handle.lstrip("#").rpartition("-")[2])
 
 
 SAID: Final = "said"
 VIEWS: Final = (SAID, "survival", "topics", "open", "entities", "memories")
-"""The views in their order."""
+"""The views in order."""
 
 
 @runtime_checkable
 class OfConversation(Protocol):
-    """A result that is of a conversation."""
+    """A result about a conversation."""
 
     @property
     def conversation(self) -> str: ...
 
 
 def view_of(result: object, conversation: str | None = None) -> str:
-    """Return the view that shows a result, "" for none. conversation: only where it is of this conversation."""
+    """Return the view that shows a result, "" for none. conversation: accept only results about this one."""
     from amgs.types import conversation_views as views
     from amgs.types.conversation_views import GIVEN_TEXT, ConversationEntities
 
@@ -124,24 +124,21 @@ def view_of(result: object, conversation: str | None = None) -> str:
         ConversationEntities: "entities",
     }
     view = shown_by.get(type(result), "")
-    if getattr(result, "of", "") == GIVEN_TEXT:  # held against a text that was given: a page of its own
+    if getattr(result, "of", "") == GIVEN_TEXT:  # a comparison with a given text has a page of its own
         return ""
     of = isinstance(result, OfConversation) and conversation in (None, result.conversation)
     return view if of else ""
 
 
 def title_of(result: object) -> str:
-    """Return what a page with a view of a conversation is called."""
+    """Return the title of a page with a view of a conversation."""
     kind = type(result).__name__.removeprefix("Conversation").lower()
     return f"Conversation {'summary' if kind == 'extract' else 'messages' if kind == 'shown' else kind}"
 
 
 @dataclass(eq=False)
 class ContextView:
-    """View beside the spans of a context.
-
-    name: of the view; result: its content, None where that is the messages, or is still to come.
-    """
+    """The view beside the spans of a context. result: its content; None for the messages, or while it is awaited."""
 
     name: str = SAID
     result: Any = None
@@ -152,23 +149,23 @@ class ContextView:
         return VIEWS[(VIEWS.index(self.name) + 1) % len(VIEWS)]
 
     def take(self, result: object, conversation: str) -> None:
-        """Keep what the view shows, where it is of this conversation."""
+        """Store a result that the view shows, if it is about this conversation."""
         if view_of(result, conversation) == self.name:
             self.result = result
 
     def turn_to(self, result: object, conversation: str) -> bool:
-        """Go to the view that shows a result, where it is of this conversation; whether it is such a result."""
+        """Switch to the view that shows a result about this conversation; return whether there is one."""
         view = view_of(result, conversation)
         if view:
             self.name, self.result = view, result
         return bool(view)
 
     def turn(self) -> None:
-        """Go on to the next view."""
+        """Switch to the next view."""
         self.name, self.result = self.next, None
 
     def call(self, wish: ContextWish, context: OptimisedContext | None) -> Call[Any] | None:
-        """Return what the view asks for; None where it needs nothing. wish: what the context was asked for by."""
+        """Return the call for the view's content, None if it needs none. wish: what the context was requested with."""
         conversation = operations.conversation
         match self.name:
             case _ if self.name == SAID or context is None:
@@ -191,7 +188,7 @@ class ContextView:
 
     @property
     def drawn(self) -> Callable[[Region], None] | None:
-        """Function that draws the result in place of the messages."""
+        """Function that draws the result in place of the messages; None without a list."""
         from amgs_app.conversation.figure import draw_list
         from amgs_app.render.catalogue import list_of
 
@@ -213,15 +210,15 @@ SUMMARY_LEVELS: Final[Mapping[str, str]] = {
 }
 
 _NAMED: Final = 4
-"""Messages that went for others, by their handles."""
+"""Most messages named that no longer go whole."""
 
 
 @dataclass(eq=False)
 class ContextAsking:
-    """Requests that the keys of a pane make.
+    """The keys of a pane that request a context.
 
-    wish: the present wish; want: asks for something else; context: its result; span: the span under the cursor;
-    exchange: the request on view. restores: the handle last asked back, until its outcome is reported; empty for none.
+    wish: the present wish; want: requests another context; context: the present result; span: under the cursor;
+    exchange: the request on view. restores: the handle restored last, until its outcome is reported; "" for none.
     """
 
     pane: Pane
@@ -262,11 +259,11 @@ class ContextAsking:
     # --- chosen ---------------------------------------------------------------------------------------------
 
     def _choose_named(self, title: str, named: Mapping[str, str], then: Callable[[str], object]) -> None:
-        """Offer the names as a list, with their meanings."""
+        """Ask for a choice among names with their meanings."""
         self.pane.choose(title, [Choice(name, name, meaning) for name, meaning in named.items()], then)
 
     def action_strategy(self) -> None:
-        """Choose a strategy, or a configuration, which brings its own."""
+        """Choose a strategy, or a configuration, which has a strategy of its own."""
         from amgs.types.conversation import CONTEXT_CONFIGURATIONS, CONTEXT_STRATEGIES
 
         wish = self.wish()
@@ -290,7 +287,7 @@ class ContextAsking:
         self.pane.choose("Which strategy, or which configuration?", choices, use)
 
     def action_compare(self) -> None:
-        """Show two strategies one under the other, the second one chosen; once more, go back."""
+        """Compare with a strategy to choose; if two are compared, end that."""
         wish = self.wish()
         if wish.other is not None:
             self.want(other=None)
@@ -299,7 +296,7 @@ class ContextAsking:
         self._choose_named(f"Compare {wish.strategy} with", others, lambda name: self.want(other=name))
 
     def action_level(self) -> None:
-        """Read the span at a level that is chosen."""
+        """Read the span at a level to choose."""
         span, name = self.span(), self.wish().conversation
         if span is not None:
 
@@ -309,7 +306,7 @@ class ContextAsking:
             self._choose_named(f"{span.handle} at which level?", RESTORE_LEVELS, read)
 
     def action_summary(self) -> None:
-        """Read a summary, at a level that is chosen."""
+        """Read a summary at a level to choose."""
         name = self.wish().conversation
 
         def read(level: Any) -> None:
@@ -340,8 +337,8 @@ class ContextAsking:
     # --- spans back in the context --------------------------------------------------------------------------
 
     def action_restore(self) -> None:
-        """Have the span in the context from now on; once more lets it go again. Where a request is looked at, the next
-        holds the span, or lets it go.
+        """Restore the span to the context, or release it. With a gateway request on view, this applies to the next
+        request.
         """
         span, exchange, wish = self.span(), self.exchange(), self.wish()
         if span is None:
@@ -359,7 +356,7 @@ class ContextAsking:
             self.want(keep=(*wish.keep, span.handle))
 
     def action_keep(self) -> None:
-        """Have every context keep the span, that of the gateway's next request too; once more lets it go."""
+        """Restore the span to every context, including the gateway's next request, or release it."""
         span, wish = self.span(), self.wish()
         if span is not None:
             self._keep(wish.conversation, span, drop=not wish.list_restored_handles(span) and is_restored(span))
@@ -370,7 +367,9 @@ class ContextAsking:
         self.pane.ask(operations.conversation.keep(conversation, span.handle, drop=drop, budget=budget))
 
     def tell_restored(self, before: OptimisedContext | None, after: OptimisedContext) -> None:
-        """Say what came back, and what went instead; before: None where that is not to be told."""
+        """Report what was restored, and what no longer goes whole instead. before: the earlier context, None to report
+        nothing.
+        """
         handle, self.restores = self.restores, ""
         if not handle or before is None:
             return
@@ -382,12 +381,12 @@ class ContextAsking:
 
 
 def is_restored(span: ContextSpan | FateChange) -> bool:
-    """Return whether a span stands in the context because somebody asked for it."""
+    """Return whether a span is in the context because it was restored."""
     from amgs.types.conversation import ContextSpan
 
     return isinstance(span, ContextSpan) and span.because == "restored"
 
 
 def _whole(context: OptimisedContext) -> set[int]:
-    """Return the numbers of the messages that stay as they are."""
+    """Return the numbers of the messages that are kept whole."""
     return {n for span in context.spans if span.fate == "kept" for n in range(span.first, span.last + 1)}

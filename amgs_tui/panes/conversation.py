@@ -1,4 +1,4 @@
-"""8 Conversation: what of a conversation a model reads, what became of the rest, and how to have it back."""
+"""8 Conversation: which parts of a conversation a model reads, what became of the rest, and how to restore it."""
 
 from __future__ import annotations
 
@@ -62,18 +62,17 @@ BINDINGS: Final[list[Any]] = [
 
 
 PREVIEW: Final = 20
-"""Messages of a span that are read at most to be shown beside it."""
+"""Most messages of a span that are read to be shown beside it."""
 _OF_SPAN: Final = frozenset({"restore", "read", "why", "keep", "level"})
 _OF_CONVERSATION: Final = frozenset({"ask", "budget", "strategy", "scrub", "compare", "summary", "check", "resolve"})
-"""Actions that need a span, or a conversation."""
+"""Actions that need a span (`_OF_SPAN`) or a conversation."""
 
 
 class ConversationPane(ListPane):
     """The context of a conversation, or what a model was sent through the gateway, with a cursor on a span.
 
-    wish: what is asked for; stood: the last wish that was fulfilled. context: what came of it;
-    comparison: with another strategy, None for none. beside: what stands beside the spans; gateway: which request is on
-    view.
+    wish: what is requested; stood: the last wish that was fulfilled. context: its result; comparison: with another
+    strategy, None for none. beside: the view beside the spans; gateway: chooses the request on view.
     """
 
     NAME = "conversation"
@@ -94,12 +93,12 @@ follows the agents: what the model had in front of it when it answered, and what
         self.comparison: ContextComparison | None = None
         self.wish = self.stood = ContextWish()
         self.single = False
-        """Whether each message is a row of its own."""
+        """Whether each message has a row of its own."""
         self.asked = False
-        """Whether an answer to the wish is still to come."""
+        """Whether the answer to the wish is still awaited."""
         self.originals: tuple[Message, ...] = ()
         self.mentions: tuple[ResolvedMention, ...] = ()
-        """What words of the originals mean."""
+        """What words of the originals refer to."""
         self.beside = ContextView()
         self.gateway = GatewayFollower(self)
         self.asking = ContextAsking(
@@ -110,7 +109,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     @property
     def held(self) -> ConversationSummary | None:
-        """Conversation on view, where it is still stored."""
+        """The conversation on view, if it is still stored."""
         every = self.listed.conversations if self.listed is not None else ()
         return next((conversation for conversation in every if conversation.name == self.wish.conversation), None)
 
@@ -121,7 +120,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     @property
     def unsifted(self) -> Sequence[ContextSpan]:
-        """Spans of the context, or its messages one by one."""
+        """Spans of the context, or its single messages."""
         if self.context is None:
             return ()
         spans = self.context.spans
@@ -134,7 +133,7 @@ follows the agents: what the model had in front of it when it answered, and what
 
     @property
     def spans(self) -> Sequence[ContextSpan | FateChange]:
-        """Listed spans; where two contexts are compared, the runs of messages in which they differ."""
+        """Listed spans; in a comparison, the runs of messages in which the contexts differ."""
         if self.comparison is None:
             return self.listed_spans
         return self.sift_rows(self.comparison.changes)
@@ -150,10 +149,10 @@ follows the agents: what the model had in front of it when it answered, and what
         return [operations.traffic.exchanges(limit=EXCHANGES), operations.conversation.conversations()]
 
     def look(self) -> None:
-        """Ask as every pane; without a place too, whether there is a conversation by now."""
+        """Refresh the pane; if it is not visible, ask whether there are conversations by now."""
         super().look()
         if self.stale:
-            self.originals = ()  # what their words mean may be known by now
+            self.originals = ()  # what their words refer to may be known by now
             self.ask(operations.conversation.conversations(), origin="screen")
 
     def take(self, result: object) -> None:
@@ -201,8 +200,9 @@ follows the agents: what the model had in front of it when it answered, and what
         self.place_cursor(exchange.context, None)
 
     def take_context(self, result: OptimisedContext, compared: ContextComparison | None) -> None:
-        """Show a context, or the second of two that were compared; not a context that was asked for before the request
-        came that is looked at now.
+        """Show a context, or the second of two that were compared.
+
+        A context requested before a gateway request came on view is dropped.
         """
         asked, self.asked = self.asked, False
         late, self.gateway.late = self.gateway.late, False
@@ -222,7 +222,7 @@ follows the agents: what the model had in front of it when it answered, and what
         super().receive_failure(failure)
 
     def place_cursor(self, result: OptimisedContext | None, compared: ContextComparison | None) -> None:
-        """Take another context; the cursor stays with the message on which it stands."""
+        """Show another context; the cursor stays on its message."""
         span, before = self.span, self.context
         self.context, self.comparison = result, compared
         same = result is not None and before is not None and result.conversation == before.conversation
@@ -234,7 +234,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self._ask_view()
 
     def place_on_message(self, number: int) -> None:
-        """Put the cursor on the row that has a message; where none has, it stays in its place."""
+        """Put the cursor on the row that contains a message; without one, it stays."""
         self.clip_cursor()
         self.place_on(span.first <= number <= span.last for span in self.spans)
         self.follow_cursor()
@@ -249,7 +249,7 @@ follows the agents: what the model had in front of it when it answered, and what
         return action != "exchanges" or self.gateway.served or bool(self.gateway.requests)
 
     def want(self, origin: Origin = "operator", **changed: Any) -> None:
-        """Ask for another context; what cannot be is said, and the context before stays."""
+        """Request another context; if that fails, the error is reported and the present context stays."""
         self.gateway.follows = False
         if "conversation" in changed:
             self.gateway.exchange = None
@@ -257,7 +257,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.look_again(origin)
 
     def look_again(self, origin: Origin = "screen") -> None:
-        """Ask for the context that is wanted."""
+        """Request the wanted context."""
         self.gateway.late = False
         self.asked = True
         self.ask(self.wish.call, slot="conversation:context", origin=origin)
@@ -285,7 +285,7 @@ follows the agents: what the model had in front of it when it answered, and what
         return len(self.spans)
 
     def follow_cursor(self) -> None:
-        """Read what the span under the cursor says, unless that is here already."""
+        """Read the messages of the span under the cursor, unless they are loaded."""
         span = self.span
         if span is None or not self.wish.conversation:
             self.originals = ()
@@ -302,7 +302,7 @@ follows the agents: what the model had in front of it when it answered, and what
         return self._figure(self.canvas()).rows if self.context is not None else {}
 
     def move_to(self, row: int) -> None:
-        self.gateway.follows = False  # what is being read is not taken away
+        self.gateway.follows = False  # no newer request replaces what is being read
         super().move_to(row)
 
     # --- drawing --------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.show_change()
 
     def action_read(self) -> None:
-        """Read every message of the span in full, with the meaning of its words below."""
+        """Read every message of the span in full, followed by what its words refer to."""
         if self.span is not None:
             size = self.span.last - self.span.first + 1
             show = operations.conversation.show
@@ -419,7 +419,7 @@ follows the agents: what the model had in front of it when it answered, and what
         self.show_change()
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Show the result of what the operator typed, whatever the pane does with it."""
+        """Show the result of a typed command, by a list of choices, a view or a page."""
         from amgs.types.conversation import ContextComparison
         from amgs_app.results.memory import ConversationList, ExchangeList
 
@@ -434,5 +434,5 @@ follows the agents: what the model had in front of it when it answered, and what
 
 
 def _last(conversation: ConversationSummary) -> tuple[bool, float]:
-    """Return the time of a conversation's last message, an unknown one before all others."""
+    """Return a sort key by the time of the last message; conversations without a time come first."""
     return conversation.last is not None, conversation.last.timestamp() if conversation.last is not None else 0.0

@@ -1,4 +1,4 @@
-"""4 Decay: how blocks and categories fade, and the whole memory as it will look on any day ahead."""
+"""4 Decay: how blocks and categories fade, and the whole memory as it will be on a day ahead."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BESIDE = 4
 
 
 class DecayPane(ListPane):
-    """The curves above the memory as it will look."""
+    """The curves, above the memory as it will be."""
 
     NAME = "decay"
     SHOWS = frozenset({"decay curve", "decay forecast"})
@@ -94,7 +94,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     @property
     def _profile(self) -> ProfileName | None:
-        """Decay profile that is supposed; None for none, and for a pin."""
+        """The supposed decay profile; None for none, and for a pin."""
         if self.supposed == "" or self.supposed == "pinned":
             return None
         return self.supposed
@@ -183,7 +183,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
     # --- what the keys do -----------------------------------------------------------------------------------
 
     def action_move(self, by: int) -> None:
-        """Move the cursor; from a selection that is not in the list, to where it was left."""
+        """Move the cursor; if the selected block is not in the list, select the row where the cursor was left."""
         if self.rows and self._marked is None:
             self.cursor = min(self.cursor, self.rows - 1)
             self.follow_cursor()
@@ -197,7 +197,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         return self.host.selected is not None if action == "suppose" else True
 
     def action_scrub(self, by: int) -> None:
-        """Go to another day: only the memory then is asked for, the curves stay."""
+        """Go to another day: only the memory at that time is requested, the curves stay."""
         step = self.reach / STEPS
         step = max(1.0, round(step)) if self.reach > 1 else step
         days = min(self.reach, max(0.0, (round(self.days / step + 1e-9) + by) * step))
@@ -206,13 +206,13 @@ decay profile of the selected block, c applies it. Moving in the list selects th
             self._look_ahead()
 
     def action_reach(self, by: int) -> None:
-        """Look farther or less far ahead; the scrubber goes to the end."""
+        """Look farther ahead or less far, at the end of the new reach."""
         place = min(range(len(REACHES)), key=lambda n: abs(REACHES[n] - self.reach))
         self.reach = self.days = REACHES[max(0, min(place + by, len(REACHES) - 1))]
         self.look()
 
     def action_suppose(self) -> None:
-        """Turn to the next supposition about the selected block; nothing is changed by it."""
+        """Preview the next decay profile for the selected block; nothing is changed."""
         turn = [name for name in SUPPOSITIONS if not name or name != self._present]
         self.supposed = next_of(turn, self.supposed)
         self.preview = None
@@ -225,7 +225,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
 
     @property
     def _present(self) -> str:
-        """Present pace of the selected block."""
+        """Present decay profile of the selected block."""
         if self.curve is None:
             return ""
         from amgs.decay import profile_name
@@ -233,7 +233,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         return profile_name(self.curve.block.decay_lambda)
 
     def action_make_so(self) -> None:
-        """Ask, then set what was supposed; it is in the journal like any change."""
+        """Set the previewed decay profile, after confirmation."""
         block, pace = self.host.selected, self.supposed
         if block is None or not pace:
             return
@@ -261,7 +261,7 @@ decay profile of the selected block, c applies it. Moving in the list selects th
         self.show_change()
 
     def copy_text(self) -> str:
-        """Return what drops below the threshold, a block per line; the picture where nothing does."""
+        """Return the blocks that drop below the threshold, one per line; without any, the picture."""
         if not self.rows or self.forecast is None:
             return super().copy_text()
         lines = [

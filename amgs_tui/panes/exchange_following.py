@@ -1,4 +1,4 @@
-"""Requests of agents through the gateway: the newest is followed, any can be chosen."""
+"""Agents' requests through the gateway: the newest is followed, any can be chosen."""
 
 from __future__ import annotations
 
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from amgs_tui.panes.base import Pane
 
 EXCHANGES: Final = 50
-"""Requests through a gateway that can be gone through."""
+"""Most requests that can be chosen."""
 
 
 @dataclass(eq=False)
 class GatewayFollower:
-    """Choice of the request on view.
+    """Chooses the gateway request on view.
 
-    through: the latest requests; exchange: the request on view, None for none. number: its
-    number, or the requested number. follows: whether the newest takes its place. late: whether a request came into
-    view since a context was asked for.
+    through: the latest requests; exchange: the request on view, None for none. number: its number, or the requested
+    one. follows: whether newer requests replace it. late: whether a request came on view after a context was requested.
     """
 
     pane: Pane
@@ -44,31 +43,31 @@ class GatewayFollower:
 
     @property
     def served(self) -> bool:
-        """Return whether a gateway runs."""
+        """Whether a gateway runs."""
         return self.through is not None and bool(self.through.served)
 
     def take(self, result: ExchangeList) -> None:
-        """Keep the latest requests; the newest is looked at, where it is followed and a gateway runs."""
+        """Store the latest requests; if they are followed and a gateway runs, show the newest."""
         self.through = result
         if self.follows and result.served and result.exchanges:
             self._ask(result.exchanges[0].number)
 
     def go_to(self, number: int | None, *, follow: bool) -> None:
-        """Look at what a model was sent with a request; None: with none. follow: newer ones take its place."""
+        """Show a request; None does nothing. follow: newer ones replace it."""
         if number is not None:
             self.follows = follow
             self._ask(number)
             self.pane.show_change()
 
     def _ask(self, number: int) -> None:
-        """Ask for a request, unless it is there already; it is looked at from now on."""
+        """Request what a model was sent, unless it is on view already."""
         missing = number != self.number or self.exchange is None
         self.number = number
         if missing:
             self.pane.ask(operations.traffic.exchanges(number), slot="conversation:exchange", origin="screen")
 
     def action_exchanges(self) -> None:
-        """Choose a request; where it is the newest, newer ones take its place."""
+        """Choose a request; if it is the newest, newer ones replace it."""
         every = self.requests
         if not every:
             self.pane.notify("No agent has asked anything yet.", title="No requests")
@@ -86,9 +85,7 @@ class GatewayFollower:
         self.pane.choose("Which request?", choices, lambda number: self.go_to(int(number), follow=number == newest))
 
     def look_at(self, exchange: GatewayExchange, *, asked: bool) -> ContextWish | None:
-        """Show a request; what was wished with it, where it was of a conversation. asked: whether a context was asked
-        for meanwhile.
-        """
+        """Show a request; return its wish if it belongs to a conversation. asked: whether a context is awaited."""
         self.exchange, self.late, self.number = exchange, asked, exchange.number
         if not exchange.conversation:
             return None
@@ -97,13 +94,13 @@ class GatewayFollower:
         return wish if context is None else replace(wish, budget=context.budget, strategy=context.strategy)
 
     def beside(self, by: int) -> int | None:
-        """Return the number of the request some places later or earlier."""
+        """Return the number of the request `by` places later (earlier if negative)."""
         every = self.requests
         place = next((n for n, exchange in enumerate(every) if exchange.number == self.number), 0)
         return every[max(0, min(len(every) - 1, place - by))].number if every else None
 
     def describe(self, exchange: GatewayExchange) -> str:
-        """Return which request it is, and whether newer ones take its place."""
+        """Return the request's number, and whether newer ones replace it."""
         newer = (self.requests[0].number if self.requests else 0) - exchange.number
         if newer > 0:
             return f"request {exchange.number} · {plural(newer, 'newer request')}: L follows"
@@ -111,9 +108,7 @@ class GatewayFollower:
 
 
 def _request_note(exchange: GatewayExchange) -> str:
-    """Return what there is to say of a request in a list, the most important first: the line is cut where it does not
-    fit.
-    """
+    """Return a note on a request for a list, most important parts first, since a long line is cut."""
     used = exchange.usage
     sent = f"{exchange.tokens:,} of {exchange.tokens_before:,} tok" if exchange.tokens else exchange.untouched
     parts = [sent, *(f"{kind} changed" for kind in exchange.changed)]
@@ -123,7 +118,7 @@ def _request_note(exchange: GatewayExchange) -> str:
 
 
 def explain_untouched(exchange: GatewayExchange) -> str:
-    """Return what there is to say of a request that shows no context."""
+    """Return why a request shows no context."""
     words = f"Request {exchange.number} went on as it came: {exchange.untouched}."
     if exchange.missing:
         words = f"What was sent with request {exchange.number} cannot be shown: {exchange.missing}."

@@ -1,4 +1,4 @@
-"""Panes with a cursor that moves over the rows which the filter leaves."""
+"""Panes with a cursor that moves over the rows that the filter leaves."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 _EVERY: Final = 1.0
-"""Seconds between two looks at whether files have grown."""
+"""Seconds between two checks whether files have grown."""
 
 
 class ListPane(Pane):
@@ -47,7 +47,7 @@ class ListPane(Pane):
 
     @property
     def page(self) -> RowList[Any] | None:
-        """All rows, shown or not; None while they are read."""
+        """All rows, filtered or not; None while they are being read."""
         return None
 
     @property
@@ -63,26 +63,26 @@ class ListPane(Pane):
 
     @property
     def items(self) -> Sequence[Any]:
-        """Items of the same rows."""
+        """Items of the rows that the filter leaves."""
         return () if self.shown_rows is None else self.shown_rows.items
 
     @property
     def rows(self) -> int:
-        """Number of rows."""
+        """Number of rows that the filter leaves, loaded or not."""
         left = self.shown_rows
         return 0 if left is None else len(left.items) if left.total is None else left.total
 
     @property
     def row(self) -> Any:
-        """Row under the cursor; None where it is not loaded."""
+        """Row under the cursor; None if it is not loaded."""
         return self.shown_rows.at(self.cursor) if self.shown_rows is not None else None
 
     def block_at_cursor(self) -> str | None:
-        """Return the block that the row under the cursor is about."""
+        """Return the id of the block in the row under the cursor, if any."""
         return None if self.shown_rows is None or self.row is None else self.shown_rows.kind.key(self.row)
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        """Return the picture of the list; None while it is read."""
+        """Return the picture of the list; None while it is being read."""
         rows = self.shown_rows
         return None if rows is None else rows.draw(canvas, self.cursor, filtered=bool(self.sift))
 
@@ -91,14 +91,14 @@ class ListPane(Pane):
         return notice(canvas, TITLES[self.NAME][0], (), self.waits) if figure is None else figure.render()
 
     def rows_on_screen(self) -> Mapping[int, int] | None:
-        """Return the row that each line of the picture shows; None where rows follow each other line by line."""
+        """Return the row on each line of the picture; None if the rows are consecutive lines."""
         figure = self.figure(self.canvas())
         return None if figure is None else figure.rows
 
     # --- the cursor -----------------------------------------------------------------------------------------
 
     def follow_cursor(self) -> None:
-        """Select the block of the row that the cursor moved to."""
+        """Select the block in the row under the cursor."""
         if (block := self.block_at_cursor()) is not None:
             self.post_message(self.Picked(block))
 
@@ -107,19 +107,19 @@ class ListPane(Pane):
         self.follow_cursor()
 
     def at_cursor(self, rows: Sequence[R]) -> R | None:
-        """Return the item of these rows under the cursor, if any."""
+        """Return the item under the cursor, or None."""
         return rows[self.cursor] if 0 <= self.cursor < len(rows) else None
 
     def clip_cursor(self) -> None:
-        """Put the cursor on a row that there is."""
+        """Keep the cursor within the rows."""
         self.cursor = max(0, min(self.cursor, self.rows - 1))
 
     def place_on(self, holds: Iterable[bool]) -> None:
-        """Put the cursor on the first row of which this holds; it stays where it holds of none."""
+        """Put the cursor on the first row whose value is true; without any, it stays."""
         self.cursor = next((row for row, here in enumerate(holds) if here), self.cursor)
 
     def move_to(self, row: int) -> None:
-        """Put the cursor on a row (clipped to those there are)."""
+        """Move the cursor to a row, clipped to the existing ones."""
         row = max(0, min(row, self.rows - 1))
         if row != self.cursor and self.rows:
             self.cursor = row
@@ -136,7 +136,7 @@ class ListPane(Pane):
         self.move_to(self.cursor + by * max(1, rows))
 
     def action_read(self) -> None:
-        """Select the block of the row and read it in full."""
+        """Select the block in the row and show it in full."""
         if (block := self.block_at_cursor()) is not None:
             self.read(block)
 
@@ -165,10 +165,10 @@ class ListPane(Pane):
 
 
 class ViewsPane(ListPane):
-    """A pane of several lists, with one on view; it comes back to the first with the cursor where it was.
+    """A pane of several lists, one of them on view; the first list keeps its cursor meanwhile.
 
-    VIEW_OF: the view of a result, by its type. VIEWS: those that a key goes through. results, lists: what each view
-    shows.
+    VIEW_OF: the view of a result, by the name of its type. VIEWS: those that a key cycles through. results, lists:
+    content of each view.
     """
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {}
@@ -197,10 +197,10 @@ class ViewsPane(ListPane):
         return list_of(result)
 
     def take_view(self, view: str) -> None:
-        """Do what is due after a view has got its result."""
+        """React to a new result of a view."""
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Bring the view of a result to the front; show what is in none on a page."""
+        """Show the view of a result; a result without a view gets a page."""
         view = self.VIEW_OF.get(type(result).__name__)
         if view is None:
             self.host.show_page(command.capitalize(), result)
@@ -209,11 +209,11 @@ class ViewsPane(ListPane):
 
     @property
     def next_view(self) -> str:
-        """Return the view that the key goes to."""
+        """Next view of the key."""
         return next_of(self.VIEWS, self.view)
 
     def turn_to(self, view: str) -> None:
-        """Bring a view to the front."""
+        """Show a view."""
         if view != self.view:
             self.cursor_of_first = self.cursor if self.view == self.first else self.cursor_of_first
             self.view, self.cursor = view, self.cursor_of_first if view == self.first else 0
@@ -223,7 +223,7 @@ class ViewsPane(ListPane):
 
 
 class FollowingPane(ViewsPane):
-    """A pane of files that other programs write: it looks again when they have grown."""
+    """A pane of files that other programs write; it refreshes when they have grown."""
 
     def __init__(self, host: Host) -> None:
         super().__init__(host)
@@ -237,24 +237,24 @@ class FollowingPane(ViewsPane):
         raise NotImplementedError
 
     def look(self) -> None:
-        self._stamp = self.stamp()  # what comes while it is read is looked for again
+        self._stamp = self.stamp()  # growth during the reading then causes another refresh
         super().look()
 
     def follow(self) -> None:
-        """Look again if the files have grown."""
+        """Refresh if the files have grown."""
         if self.has_place and self.busy is None and self.stamp() not in (None, self._stamp):
             self.look()
 
 
 def next_of(values: Sequence[R], now: object, by: int = 1) -> R:
-    """Return the value `by` places after the present value, continuing at the beginning; the first value if the present
-    value is not among them.
+    """Return the value `by` places after the present one, cyclically; the first value if the present one is not among
+    them.
     """
     return values[(values.index(now) + by) % len(values)] if now in values else values[0]
 
 
 def find_marked_line(picture: Text, selection: str) -> int | None:
-    """Return the line of a picture that lies on the selection's colour; None when none does."""
+    """Return the line of a picture that has the selection's colour, or None."""
     for span in picture.spans:
         style = span.style
         colour = None if isinstance(style, str) else style.bgcolor

@@ -1,4 +1,4 @@
-"""Values from 0 to 1 that keys move by a step: single ones, and weights, of which the others give way."""
+"""Values from 0 to 1 that keys change by a step: single ones, and weights, which always sum to 1."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def step_value(value: float, by: int) -> float:
 
 @dataclass(frozen=True, slots=True)
 class WeightEditor:
-    """The weights being moved, which started as `first`, and the part that the keys move."""
+    """The weights being edited. first: as they were; part: index of the one that keys change."""
 
     first: Weights
     now: Weights
@@ -47,19 +47,19 @@ class WeightEditor:
         return self.now != self.first
 
     def fits(self, weights: Weights) -> bool:
-        """Return whether a frame was ranked by what stands here now."""
+        """Return whether a frame was ranked by the present weights."""
         return write_weights(weights) == self.text()
 
     def walk(self, by: int) -> WeightEditor:
-        """Return another part under the keys."""
+        """Return the editor with another part chosen."""
         return replace(self, part=(self.part + by) % len(_names()))
 
     def move(self, by: int) -> WeightEditor:
-        """Return the part a step up or down; the sum stays 1."""
+        """Return the editor with the part a step up or down; the sum stays 1."""
         return replace(self, now=shift_weights(self.now, self.part, by * STEP))
 
     def describe(self) -> str:
-        """Return the five weights in a single line, the part under the keys in brackets."""
+        """Return the five weights on one line, the chosen one in brackets."""
         words = []
         for place, name in enumerate(_names()):
             text = f"{name[:7]} {getattr(self.now, name):.2f}"
@@ -67,18 +67,18 @@ class WeightEditor:
         return "  ".join(words)
 
     def text(self) -> str:
-        """Return the weights as `--weights` takes them."""
+        """Return the weights as `--weights` expects them."""
         return write_weights(self.now)
 
 
 def shift_weights(weights: Weights, part: int, by: float) -> Weights:
-    """Return `weights` with one part moved by `by` (kept within 0 and 1) and the others scaled to the rest."""
+    """Return `weights` with one part changed by `by` (kept within 0 and 1) and the others scaled to the rest."""
     name = _names()[part]
     return hold_weights(weights, {name: min(1.0, max(0.0, round(getattr(weights, name) + by, 6)))})
 
 
 def write_weights(weights: Weights) -> str:
-    """Return the weights as a line's option has them; the last takes what rounding left, so that the sum is 1."""
+    """Return the weights as a command's option; the greatest absorbs the rounding, so that the sum is 1."""
     values = [round(getattr(weights, name), 4) for name in _names()]
     most = max(range(len(values)), key=values.__getitem__)
     values[most] = round(1 - sum(value for place, value in enumerate(values) if place != most), 4)
@@ -93,26 +93,26 @@ def _names() -> tuple[str, ...]:
 
 @dataclass(eq=False)
 class FrameWeighing:
-    """Weights that the keys of a pane set for the frame on view. weights: None while they are its own."""
+    """The keys of a pane that set the weights of the frame on view. weights: None for its own."""
 
     pane: Pane
     frame: Callable[[], Frame | None]
     weights: WeightEditor | None = None
 
     def __str__(self) -> str:
-        """Return what stands at the lower edge while weights are moved."""
+        """Return the text of the lower edge while weights are edited."""
         if self.weights is None:
             return ""
         return f"{self.weights.describe()} · {'0 reset · a compares' if self.weights.changed else '+ − move it'}"
 
     def take(self, frame: Frame, *, same: bool) -> None:
-        """Drop the weights by which the frame that is shown now was not ranked. same: of the same question."""
+        """Drop the weights if the new frame was not ranked by them. same: it has the same question."""
         if self.weights is not None and not (same and self.weights.fits(frame.weights)):
             self.weights = None
 
     @property
     def moved_weights(self) -> str | None:
-        """Weights of the operator; None where the frame has its own, which in a composite are each part's."""
+        """The operator's weights; None for the frame's own, which a composite has for each part."""
         return self.weights.text() if self.weights is not None and self.weights.changed else None
 
     def action_part(self, by: int) -> None:
@@ -121,7 +121,7 @@ class FrameWeighing:
             self.pane.show_change()
 
     def action_weigh(self, by: int) -> None:
-        """Move a weight, and rank anew at once: a look, which reinforces nothing."""
+        """Change a weight and rank again at once, without reinforcing anything."""
         if (frame := self.frame()) is not None:
             self.weights = self._begin(frame).move(by)
             self._look_again(frame)
@@ -143,7 +143,7 @@ class FrameWeighing:
         self.pane.ask(compare(frame.name, frame.name, query=frame.query, weights_b=mine))
 
     def _begin(self, frame: Frame) -> WeightEditor:
-        """Return what the keys move: begun with the weights that the frame on the screen was ranked by."""
+        """Return the present editor, or one that begins with the weights of the frame on view."""
         return self.weights or WeightEditor(frame.weights, frame.weights)
 
     def _look_again(self, frame: Frame) -> None:

@@ -1,4 +1,4 @@
-"""6 Working context: what the language model reads of the memory now, word for word or as gists, step by step, why, and
+"""6 Working context: what the language model reads of the memory now, as tokens or as gists, step by step, why, and
 what it answers.
 """
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 NEEDS_VIEW = frozenset({"step", "to_refocus", "refocus", "back", "play", "why", "zoom", "numbers", "answer", "without"})
 FRESH = frozenset({"frame open", "focus open", "focus trace"})
-"""Those that begin a working context."""
+"""Commands that begin a working context."""
 WHY_LINES = 24
 
 
 class FocusPane(ListPane):
-    """The window as text beside the memory, with its transport and its explanation.
+    """The window as text beside the memory, with keys to step and an explanation.
 
-    token: of the lifetime, where the cursor stands. why: of the entry there.
+    token: lifetime token under the cursor. why: explanation of its entry.
     """
 
     NAME = "focus"
@@ -141,7 +141,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self._stand_on(first_token(view) if self.token is None else self.token)
 
     def _stand_on(self, token: int | None) -> None:
-        """Put the cursor on the passage that holds a token, if the filter leaves it."""
+        """Put the cursor on the passage with a token, if the filter leaves it."""
         from amgs_app.focus.figure import entry_holding
 
         self.token = token
@@ -152,7 +152,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
     def take_look(self, result: object) -> None:
         from amgs_focus.views import EntryExplanation
 
-        # Where the operator has moved the cursor since, the explanation is of another entry.
+        # After the cursor has moved, the explanation is of another entry.
         if not isinstance(result, EntryExplanation) or (
             self.entry is not None and result.entry.node == self.entry.node
         ):
@@ -168,7 +168,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self._play_on()
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """Explain the passage at the cursor after each change of the window."""
+        """Return a request to explain the passage at the cursor after a change of the window."""
         if call.operation.name == "focus why" or not self.has_place:
             return None
         from amgs_app.focus.figure import entry_holding, first_token
@@ -257,7 +257,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return self.content_size.width < BOTH_FROM and not self.numbers
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer the transport once a run is open, a continuation while none is."""
+        """Disable the keys that need a run while there is none, and resuming while there is one."""
         if action == "resume":
             return self.view is None and self.left is not None and self.left.trace is not None
         if action == "side":
@@ -267,7 +267,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         return super().check_action(action, parameters)
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Explain an entry asked for with enter on a page of its own: the pane may have cut it."""
+        """Show a requested explanation on a page, since the pane may cut it."""
         del command
         from amgs_focus.views import EntryExplanation
 
@@ -311,7 +311,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self._play_on()
 
     def stop_playing(self) -> bool:
-        """Stop after the token at hand; whether it was playing."""
+        """Stop after the current token; return whether it was playing."""
         was, self.playing = self.playing, False
         self._say(same_figure=True)
         return was
@@ -334,7 +334,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         self.host.ask_line(self.NAME, "ask", hint=hint)
 
     def take_answer(self, line: str) -> None:
-        """Take the name of a branch, or a question: for that assemble the frame, then open it."""
+        """Use the line as the name of a branch, or as a question, for which a frame is assembled and opened."""
         if self.steering.naming:
             self.steering.take_name(line)
             return
@@ -356,7 +356,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
             self.stale = True
 
     def action_why(self) -> None:
-        if self.entry is not None:  # by name: a step that is still running may number the spans anew
+        if self.entry is not None:  # by name: a running step may renumber the entries
             self.ask(operations.focus.why(str(self.entry.node)))
 
     def action_answer(self) -> None:
@@ -375,7 +375,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         self.show_change()
 
     def action_zoom(self, direction: int) -> None:
-        """Zoom a level of the tree deeper, or out."""
+        """Zoom in or out by a level of the tree."""
         if self.view is not None:
             from amgs_app.render.level_columns import zooms
 
@@ -386,7 +386,7 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
 
 
 def describe_trace(trace: TraceSummary) -> str:
-    """Return what the last session left, in a sentence."""
+    """Return a sentence about the trace that the last session left."""
     steps = max((branch.steps for branch in trace.branches), default=0)
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
     asked = f"“{trace.question}”: " if trace.question else ""

@@ -1,4 +1,4 @@
-"""2 Frame: a question, what memory offers for it, what got in and why, and the text that came of it."""
+"""2 Frame: a question, the candidates for it, which of them were selected and why, and the resulting text."""
 
 from __future__ import annotations
 
@@ -33,10 +33,7 @@ SHOWS: tuple[Show, ...] = get_args(Show)
 
 
 class FramePane(ListPane):
-    """The frame assembled last, or the hits of the last search.
-
-    verdicts: what was said of the frame's blocks, by id.
-    """
+    """The frame assembled last, or the hits of the last search. verdicts: on the frame's blocks, by id."""
 
     NAME = "frame"
     SHOWS = frozenset({"frame assemble", "frame last", "search", "frame list"})
@@ -95,7 +92,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
             case Frame():
                 candidate = self._row
                 self._take_frame(result)
-                # Where the same question was ranked anew, the cursor stays with its block.
+                # If the same question was ranked again, the cursor stays on its block.
                 self._take_rows(candidate if self.weighing.weights is not None else None)
             case SearchResult():
                 self.search = result
@@ -103,7 +100,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
                 self._take_rows(None)
 
     def _take_rows(self, candidate: Candidate | None) -> None:
-        """Begin at the top of new rows, or with the block that the cursor was on."""
+        """Put the cursor on the same candidate of new rows, or at the top (None)."""
         self.text_offset = 0
         self.cursor = 0
         if candidate is not None:
@@ -111,7 +108,9 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.follow_cursor()
 
     def _take_last(self, result: LastFrame) -> None:
-        """Take the frame as the last session left it, selecting nothing; and the verdicts on the present frame."""
+        """Show the last session's frame if there is none, without selecting a block; and the verdicts on the present
+        frame.
+        """
         if result.frame is None:
             return
         if self.frame is None:
@@ -145,18 +144,18 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return f"{self.chosen} · e asks" if self.frame is None else f"{self.chosen} · o opens it as lifetime context"
 
     def copy_text(self) -> str:
-        """Return the frame's text, as a model would get it."""
+        """Return the frame's text, as a model would read it; of a search, the picture as text."""
         if self.frame is not None and self.search is None:
             return self.frame.text
         return super().copy_text()
 
     def on_focus(self) -> None:
-        """Select the row under the cursor where nothing is selected: the other panes show it too."""
+        """Select the block under the cursor for all panes, if none is selected."""
         if self.host.selected is None:
             self.follow_cursor()
 
     def selection_changed(self, block_id: str | None) -> None:
-        """Go to the selected block, unless the cursor stands on it: a composite may list it once a part."""
+        """Move the cursor to the selected block unless it is there: a composite may list a block once for each part."""
         if self.block_at_cursor() != block_id:
             self.place_on(row.item.block.id == block_id for row in self.items)
             self.repaint()
@@ -178,7 +177,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.repaint()
 
     def on_click(self, event: events.Click) -> None:
-        """Put the cursor on a row of the table; the text has none."""
+        """Put the cursor on a row of the table; a click on the text does nothing."""
         if self.show == "text" and self.search is None:
             event.prevent_default()
 
@@ -211,7 +210,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     @property
     def _lacks(self) -> str:
-        """Return a hint for an empty frame: blocks in the inbox, and the keys that take them into the memory."""
+        """Hint for a frame without candidates: blocks in the inbox, and the keys that consolidate them; "" for none."""
         overview = self.host.overview
         if overview is None or self.frame is None or self.frame.candidates:
             return ""
@@ -220,7 +219,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         return hint_by_keys(self.frame, overview.store.blocks)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002
-        """Offer the keys that need a frame only where there is one."""
+        """Disable the keys that need a frame, a search or a row while there is none."""
         if action in ("run", "view", "part", "weigh", "unweigh", "compare"):
             return self.frame is not None and (action in ("run", "view") or self.search is None)
         if action == "missed":
@@ -238,14 +237,14 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
         self.ask(operations.frame.assemble(self.chosen, query=question))
 
     def action_read(self) -> None:
-        """Read the block under the cursor; where nothing is listed, ask."""
+        """Read the block under the cursor; without rows, ask a question."""
         if self.items:
             super().action_read()
         else:
             self.action_ask()
 
     def action_missed(self) -> None:
-        """Ask which fact is missing from what was found, and diagnose that."""
+        """Ask which fact is missing from the result, and diagnose why."""
         hint = "Type the missing fact in the words of its note; enter finds out why it is not here, esc cancels."
         self.ask_line("missed ?", self._diagnose, hint=hint, replace=True)
 
@@ -255,13 +254,13 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
     @property
     def _asked(self) -> tuple[str, str]:
-        """Question on the screen, and the name of its frame; empty for a search."""
+        """The question on the screen, and the name of its frame, "" for a search."""
         if self.search is not None:
             return self.search.query, ""
         return ("", "") if self.frame is None else (self.frame.query, self.frame.name)
 
     def action_choose(self) -> None:
-        """Let the operator choose a frame; a frame with a question is assembled again at once."""
+        """Choose a frame; if a frame is on view, the new one is assembled at once for its question."""
         if self.frames is None:
             return
         choices = [
@@ -281,7 +280,7 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
     # --- weights and reasons ------------------------------------------------------------------------------
 
     def action_why(self) -> None:
-        """Follow the row under the cursor down the layers: in a composite, as a candidate of its part."""
+        """Explain the row under the cursor, in a composite as a candidate of its part."""
         row = self._row
         if row is None:
             return
@@ -321,5 +320,5 @@ part of the frame until 0 resets them. Open a frame as lifetime context to see w
 
 
 def _key(row: Candidate) -> tuple[str, str]:
-    """Return what distinguishes the rows of a frame: a block may be a candidate of several parts."""
+    """Return what identifies a row of a frame, since a block may be a candidate of several parts."""
     return row.child, row.block.id

@@ -1,5 +1,5 @@
-"""3 Graph: the neighbourhood of the selected block, the path from block to block, and corrections of edges: cut,
-confirmed, weighed and added, each at once; undo takes each back.
+"""3 Graph: the neighbourhood of the selected block, a path to another block, and corrections of edges, each of which
+can be undone.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 KINDS: Final = ("related", "depends_on", "links_to", "caused", "contradicts", "part_of")
-"""Types that are offered for a new edge, beside those that are here."""
+"""Types offered for a new edge, beside those of the neighbourhood."""
 EDITING: Final[list[Any]] = [
     show("right", "walk_edges(1)", "edge", "graph.edge", "Next edge, then the next neighbour", key_display="←→"),
     hide("left", "walk_edges(-1)", "edge before", "graph.edge_before", "Previous edge, or the neighbour before"),
@@ -44,10 +44,10 @@ EDITING: Final[list[Any]] = [
 
 @dataclass(eq=False)
 class EdgeEditing:
-    """Corrections of the edges around a block, and which of the edges the keys mean.
+    """Corrections of the edges around a block.
 
-    found: the neighbourhood that a pane shows. neighbours: ids around its centre in the order of the cursor. edge:
-    which of the edges between the centre and the neighbour under the cursor, the strongest first.
+    found: the neighbourhood on view. neighbours: ids around its centre in the order of the cursor. edge: index of the
+    edge that the keys act on, among those between the centre and the neighbour under the cursor, strongest first.
     """
 
     pane: ListPane
@@ -57,7 +57,7 @@ class EdgeEditing:
 
     @property
     def edges_at_cursor(self) -> list[Edge]:
-        """Edges between the centre and the neighbour under the cursor, the strongest first."""
+        """Edges between the centre and the neighbour under the cursor, strongest first."""
         neighbourhood, ids, cursor = self.found(), self.neighbours(), self.pane.cursor
         if neighbourhood is None or not 0 <= cursor < len(ids):
             return []
@@ -67,12 +67,12 @@ class EdgeEditing:
 
     @property
     def edge_at_cursor(self) -> Edge | None:
-        """Edge that keys act on; None where the neighbour is farther."""
+        """The edge that the keys act on; None if the neighbour has no edge to the centre."""
         edges = self.edges_at_cursor
         return edges[min(self.edge, len(edges) - 1)] if edges else None
 
     def offers(self, action: str) -> bool | None:
-        """Return whether a key of the correction is offered now; None for keys of others."""
+        """Return whether an action is available now; None for actions of others."""
         match action:
             case "cut" | "confirm" | "weigh":
                 return self.edge_at_cursor is not None
@@ -83,7 +83,7 @@ class EdgeEditing:
         return None
 
     def action_walk_edges(self, by: int) -> None:
-        """Go to the next edge of the neighbour; past the last, to the next neighbour."""
+        """Go to the neighbour's next edge; after its last, to the next neighbour."""
         pane, edges = self.pane, len(self.edges_at_cursor)
         place = min(self.edge, max(0, edges - 1)) + by
         if 0 <= place < edges:
@@ -104,14 +104,14 @@ class EdgeEditing:
             )
 
     def action_weigh(self, by: int) -> None:
-        """Weigh the edge a step more or less."""
+        """Change the edge's weight by a step."""
         if (edge := self.edge_at_cursor) is not None:
             ends, weight = edge.key[:2], step_value(edge.weight, by)
             add = operations.edge.set_edge
             self.pane.ask(add(*ends, kind=edge.relation_type, weight=weight, confidence=edge.confidence))
 
     def action_add_edge(self) -> None:
-        """Find the other block, the neighbours first, then choose what joins the two."""
+        """Find the other block, with the neighbours offered first, then choose the type of the edge."""
         neighbourhood = self.found()
         if neighbourhood is not None:
             start = neighbourhood.center
@@ -142,11 +142,11 @@ class EdgeEditing:
 
 MOST_HOPS = 3
 LABEL = re.compile(r"(?<!\S)(\d{1,3}) [^\W\d]\S*(?: [^\s●◉\u2800-\u28ff]\S*)*")
-"""A neighbour's number and title as the picture writes them: it ends where dots and strokes begin."""
+"""A neighbour's number and title in the picture, up to the next dot or stroke."""
 
 
 def find_label_number(line: str, x: int, most: int) -> int | None:
-    """Return the number (1 to most) of the label nearest to cell x of a drawn line; None when it has none."""
+    """Return the number (1 to `most`) of the label nearest to cell x of a line; None without a label."""
     labels = [
         (abs(x - (match.start() + len(match[0]) / 2)), int(match[1]))
         for match in LABEL.finditer(line)

@@ -1,4 +1,4 @@
-"""1 Inbox: raw blocks that wait for consolidation, with its plan first on request, and their sources."""
+"""1 Inbox: raw blocks that wait for consolidation, a draft of it on request, and the sources."""
 
 from __future__ import annotations
 
@@ -115,15 +115,15 @@ def _describe(source: SourceSummary, now: datetime) -> str:
 
 
 PAGE = 400
-"""Raw blocks that are fetched at a time: the list is as long as the inbox, what is near the cursor is here."""
+"""Raw blocks that are loaded at a time, around the cursor; the list itself is as long as the inbox."""
 EDGE = 60
-"""Rows from the end of what is here at which the next are fetched."""
+"""Distance from the end of the loaded rows at which further ones are loaded."""
 DRAFTED = 2000
-"""Blocks that a draft holds at most: what an operator may still look through."""
+"""Most blocks of a draft, as many as an operator may still review."""
 
 
 class InboxPane(ListPane):
-    """Raw blocks, the draft of what consolidation would make of them, or a revision of sources."""
+    """Raw blocks, the draft of their consolidation, or a revision of sources."""
 
     NAME = "inbox"
     SHOWS = frozenset(
@@ -168,16 +168,16 @@ one transaction, which the overview can undo. s lists the sources; what one says
         self.sources, self.reviews = SourceChoosing(self), ReviewQueue(self)
         for part in (self.correcting, self.sources, self.reviews):
             self.adopt(part)
-        self._owed = False  # the cursor went where no block was fetched yet; it is picked when it comes
+        self._owed = False  # the block under the cursor is not loaded; select it when it is
 
     @property
     def draft(self) -> PlanDraft | None:
-        """Draft of a consolidation, None for none."""
+        """The draft of a consolidation, or None."""
         return self.correcting.draft
 
     @property
     def shows(self) -> Literal["raw", "draft", "revision"]:
-        """Which of the three lists is on view."""
+        """Which of the three lists is shown."""
         if self.revision is not None:
             return "revision"
         return "raw" if self.draft is None else "draft"
@@ -201,7 +201,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
             case Revision() if result.operation is not None and not result.plan.only_adds:
                 self.revision, self._carried_out, self.cursor = list_of(result), result.operation.id, 0
             case IngestReport() | RevisionPlan() | Revision():
-                self.revision = None  # one that only adds texts is not worth the place of the raw blocks
+                self.revision = None  # a revision that only adds texts does not replace the raw blocks
             case PlanDraft():
                 self.revision = None
                 self.cursor = 0 if self.correcting.take(result) else self.cursor
@@ -210,7 +210,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
                 self.revision, self.cursor = None, 0
         self.clip_cursor()
         if isinstance(result, Inbox) and self.shows == "raw":
-            if result.total and not result.blocks:  # the list became shorter than where it was read from
+            if result.total and not result.blocks:  # the list is now shorter than the requested offset
                 self.look()
             elif self._owed and self.block_at_cursor() is not None:
                 self.follow_cursor()
@@ -227,7 +227,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def page(self) -> RowList[Any] | None:
-        """Rows of the draft; of a long inbox the part that is loaded."""
+        """Rows of the revision or the draft; of the raw blocks the loaded part."""
         from amgs_app.lifecycle.rows import list_draft
 
         if self.revision is not None:
@@ -240,11 +240,11 @@ one transaction, which the overview can undo. s lists the sources; what one says
 
     @property
     def shown_places(self) -> tuple[int, ...] | None:
-        """Places that the filter leaves of a draft; None for raw blocks: the store filters them."""
+        """Rows of the draft that the filter leaves; None otherwise, since the store filters raw blocks."""
         return super().shown_places if self.shows == "draft" else None
 
     def follow_filter(self) -> None:
-        """Filter the draft here; read the inbox again, filtered and sorted in the store."""
+        """Filter the draft here; of raw blocks, request those that the store filters and sorts."""
         self.cursor, self.correcting.edge = 0, None
         if self.draft is None:
             self.look()
@@ -293,7 +293,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         return self.shown_rows.draw(canvas, self.cursor, filtered=bool(self.sift), marked=str(edge + 1))
 
     def draw(self, canvas: Canvas) -> Text:
-        """Return the list, or the notice for an inbox that is empty or consolidated."""
+        """Return the list, or a notice if the inbox or the memory is empty."""
         overview = self.host.overview
         if self.page is not self._raw or self.sift or self.rows or overview is None:
             return super().draw(canvas)
@@ -307,7 +307,7 @@ one transaction, which the overview can undo. s lists the sources; what one says
         if action in ("recategorise", "leave_out", "surer", "walk_edges", "as_proposed"):
             return self.shows == "draft" and self.correcting.correctable and self.rows > 0
         if action == "consolidate" and self.shows == "revision":
-            return self.draft is None  # a draft that is not seen is not applied
+            return self.draft is None  # do not apply a draft that is not on view
         return not (action in ("type", "sources", "review") and self.draft is not None)
 
     def action_consolidate(self) -> None:
@@ -328,6 +328,6 @@ one transaction, which the overview can undo. s lists the sources; what one says
         self.show_change()
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Offer the sources or the findings as a list to choose from."""
+        """Offer the sources or the findings as choices."""
         if not self.sources.show(command, result):
             self.reviews.show(result)

@@ -1,4 +1,4 @@
-"""7 Overview: the loop with its counts, how each side of the memory stands, and the journal."""
+"""7 Overview: the memory's loop with its counts, the state of each side of the memory, and the journal."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 JOURNAL = 500
-"""Entries of the journal that the pane holds at most."""
+"""Most journal entries in the pane."""
 
 
 class OverviewPane(ListPane):
-    """Status, health and journal; the cursor walks through the journal."""
+    """Status, health and journal, with a cursor in the journal."""
 
     NAME = "overview"
     SHOWS = frozenset({"status", "operations", "undo"})
@@ -57,7 +57,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         self.overview: Overview | None = None
         self.journal: RowList[JournalEntry] | None = None
         self.station: int | None = None
-        """Which station of the loop the keys mean, in its order; None: a row of the journal."""
+        """Index of the chosen station of the loop; None for a row of the journal."""
 
     def asks(self) -> Iterable[Call[Any]]:
         return [operations.lifecycle.operations(limit=JOURNAL), operations.general.status()]
@@ -82,11 +82,11 @@ then undoes the change under the cursor; later changes that depend on it have to
 
     @property
     def chosen(self) -> JournalEntry | None:
-        """Change under the cursor."""
+        """The change under the cursor."""
         return cast("JournalEntry | None", self.row)
 
     def move_to(self, row: int) -> None:
-        """Move the cursor to a row of the journal."""
+        """Move the cursor to a row of the journal, and leave the loop."""
         self.station = None
         super().move_to(row)
 
@@ -143,7 +143,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         return True
 
     def action_station(self, by: int) -> None:
-        """Go to the next station of the loop; from the journal to the first or the last."""
+        """Go to the next station of the loop; from the journal to the first, or the last."""
         if self.station is None:
             self.station = 0 if by > 0 else len(STATIONS) - 1
         else:
@@ -151,7 +151,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         self.show_change()
 
     def action_open(self) -> None:
-        """Open the pane of the station, else show what the change did."""
+        """Open the station's pane, or show what the change did."""
         if self.station is not None:
             self.host.go(PANE_OF[STATIONS[self.station]])
         elif self.chosen is not None:
@@ -163,7 +163,7 @@ then undoes the change under the cursor; later changes that depend on it have to
             self.ask(operations.lifecycle.undo(self.chosen.id))
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """List the blocks of a change; the chosen block is selected in every pane."""
+        """Offer the blocks of a change as choices; the chosen one is selected in every pane."""
         del command
         from amgs.types import JournalEntryDetail
 
@@ -179,7 +179,7 @@ then undoes the change under the cursor; later changes that depend on it have to
         self.choose(title, choices, self.host.pick)
 
     def action_next(self) -> None:
-        """Put the next step of the loop into the command line, to be changed or entered."""
+        """Put the command of the next step into the command line."""
         if self.overview is not None:
             from amgs_app.workplace.figure import next_step
 

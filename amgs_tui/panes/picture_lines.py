@@ -1,4 +1,4 @@
-"""Lines of a pane: how Textual draws a picture line by line, and filter and order of its rows."""
+"""The lines of a pane's picture, as Textual draws and selects them; and the filter and order of its rows."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 Line = tuple[str, tuple[tuple[int, int, object], ...]]
-"""A line of a picture: its text, and where which style lies on it."""
+"""A line of a picture: its text and its spans (first character, end, style)."""
 
 
 class FigureVisual:
-    """A picture as Textual draws it three times as fast as a text: its lines have their width already."""
+    """A picture that Textual draws three times as fast as a text, since its lines have their width already."""
 
     def __init__(self, picture: Text) -> None:
         self.picture = picture
@@ -39,7 +39,7 @@ class FigureVisual:
 
 
 def lines_of(picture: Text) -> list[Line]:
-    """Return a picture line by line; no span of a picture passes the end of its line."""
+    """Return the lines of a picture, none of whose spans passes the end of a line."""
     lines: list[Line] = []
     spans = iter(picture.spans)
     span = next(spans, None)
@@ -56,7 +56,7 @@ def lines_of(picture: Text) -> list[Line]:
 
 
 def find_changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tuple[int, int]] | None:
-    """Return the runs [first, last) of lines that differ; None where so many do that all may be drawn again."""
+    """Return the runs [first, last) of lines that differ; None if so many do that everything should be drawn."""
     if len(before) != len(after):
         return None
     different = [row for row, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
@@ -72,7 +72,7 @@ def find_changed_rows(before: Sequence[Line], after: Sequence[Line]) -> list[tup
 
 
 def letter_at(line: str, column: int) -> int:
-    """Return the index of the letter on this cell of a line, counted from 0; the line's length behind its end."""
+    """Return the index of the character on a cell of a line, from 0; beyond its end, its length."""
     if line.isascii():
         return max(0, min(column, len(line)))
     cell = 0
@@ -84,7 +84,7 @@ def letter_at(line: str, column: int) -> int:
 
 
 def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int]]:
-    """Return where the marked text lies, as (line, first letter, letter after the last)."""
+    """Return the selected text as (line, first character, character after the last)."""
     start, end = selection
     first = 0 if start is None else start.y
     last = len(lines) - 1 if end is None else min(end.y, len(lines) - 1)
@@ -97,13 +97,13 @@ def spans_of(lines: list[str], selection: Selection) -> list[tuple[int, int, int
 
 
 def extract_marked_text(picture: Text, selection: Selection) -> str:
-    """Return what was marked, without the blanks at the ends of its lines."""
+    """Return the selected text, without trailing blanks of its lines."""
     lines = picture.plain.split("\n")
     return "\n".join(lines[row][left:right].rstrip() for row, left, right in spans_of(lines, selection))
 
 
 def with_mark(picture: Text, selection: Selection) -> Text:
-    """Return the picture with the marked letters in reverse, which every theme and every terminal can show."""
+    """Return the picture with the selection in reverse, which every theme and terminal can show."""
     lines = picture.plain.split("\n")
     starts = [0]
     for line in lines:
@@ -116,17 +116,17 @@ def with_mark(picture: Text, selection: Selection) -> Text:
 
 
 FILTER: Final = " filter"
-"""What follows a pane's name in the topic of the line that asks for its filter."""
+"""Suffix of a pane's name in the topic of the line that asks for its filter."""
 SHORT_TEXTS: Final = frozenset(
     ("category", "fate", "child", "relation", "last", "reason", "state", "status", "frame", "kind")
 )
-"""Fields with few values: completion offers them."""
+"""Fields with few values, which completion offers."""
 
 
 class RowSifting:
-    """The filter and the order of a pane's rows. pane: its name. rows: every row that it holds, shown or not.
+    """The filter and the order of a pane's rows. pane: its name. rows: returns all of its rows.
 
-    Which fields a row has is a matter of `amgs_app.panes.row_filter`.
+    `amgs_app.panes.row_filter` defines the fields of a row.
     """
 
     def __init__(self, pane: str, rows: Callable[[], Sequence[Row]]) -> None:
@@ -136,22 +136,22 @@ class RowSifting:
 
     @property
     def listing(self) -> Listing:
-        """Fields of the rows, and their possible orders."""
+        """Fields and possible orders of the rows."""
         return listings()[self.pane]
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Places of the rows that are shown, in the order they are shown."""
+        """Indexes of the rows that the filter leaves, in the operator's order."""
         return visible_rows(self.pane, self._rows(), self.now)
 
     def read(self, line: str) -> ListFilter:
-        """Return the filter that a line asks for, in the present order; raises UsageError for an impossible filter."""
+        """Return the filter in a line, with the present order. Raises UsageError for an invalid filter."""
         wanted = self.now.with_filter(line)
         check_filter(wanted, self.listing)
         return wanted
 
     def explain(self, line: str) -> str:
-        """Return how many rows the half-written filter leaves, or what is wrong with it."""
+        """Return how many rows an unfinished filter leaves, or what is wrong with it."""
         rows = self._rows()
         try:
             wanted = replace(self.now.with_filter(line), order="")
@@ -163,7 +163,7 @@ class RowSifting:
         return f"{plural(left, 'row')} of {len(rows):,}"
 
     def complete(self, line: str) -> Sequence[Completion]:
-        """Return fields for a beginning, then the values that the rows have there."""
+        """Return fields that begin so, then values of the rows."""
         before, _, typed = line.rpartition(" ")
         start = f"{before} " if before else ""
         field, colon, word = typed.removeprefix("!").partition(":")

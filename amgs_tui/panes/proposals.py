@@ -1,5 +1,5 @@
-"""Judge proposals in the inbox: correct the draft of a consolidation block by block and edge by edge, and decide
-on findings of the review queue with both texts in view.
+"""Review proposals in the inbox: correct the draft of a consolidation by block and edge, and decide on findings of the
+review queue with both texts in view.
 """
 
 from __future__ import annotations
@@ -43,10 +43,10 @@ CORRECTING: Final[list[Any]] = [
 
 @dataclass(eq=False)
 class PlanCorrecting:
-    """Corrections that the keys of a pane make to a draft. item: its proposal for the block under the cursor.
+    """The keys of a pane that correct a draft.
 
-    draft: None for none. edge: which edge of the block the keys mean, None for the block itself. correctable: whether
-    the session holds the draft; what only a dry run showed it does not.
+    item: the proposal for the block under the cursor. draft: None for none. edge: index of the edge that the keys act
+    on, None for the block itself. correctable: the session has the draft, which is not so after a dry run.
     """
 
     pane: Pane
@@ -56,17 +56,17 @@ class PlanCorrecting:
     correctable: bool = False
 
     def __str__(self) -> str:
-        """Return what is corrected; "" for nothing."""
+        """Return a phrase that says what is corrected; "" for nothing."""
         corrected = len(self.draft.edits) if self.draft is not None else 0
         return f"corrections to {plural(corrected, 'block')}" if corrected else ""
 
     def take(self, draft: PlanDraft) -> bool:
-        """Keep a draft of the session; return whether there was none before."""
+        """Store a draft of the session; return whether there was none before."""
         fresh, self.draft, self.correctable = self.draft is None, draft, True
         return fresh
 
     def look_at(self, plan: ConsolidationPlan | None) -> None:
-        """Keep a plan that only a dry run showed; None for none."""
+        """Store the plan of a dry run, or none."""
         from amgs.lifecycle.plan_editing import PlanDraft
 
         self.draft = PlanDraft(plan) if plan is not None else None
@@ -85,7 +85,7 @@ class PlanCorrecting:
         self.pane.repaint()
 
     def action_leave_out(self) -> None:
-        """Leave out the chosen edge, else the block, or put it back."""
+        """Leave out the chosen edge, else the block, or include it again."""
         item = self.item()
         if self.draft is None or item is None:
             return
@@ -98,7 +98,7 @@ class PlanCorrecting:
             self._correct(item, drop=[str(self.edge + 1)])
 
     def action_surer(self, by: int) -> None:
-        """Move the confidence of the chosen edge, else of the block, a step up or down."""
+        """Change the confidence of the chosen edge, else of the block, by a step."""
         item = self.item()
         if self.draft is None or item is None:
             return
@@ -116,7 +116,7 @@ class PlanCorrecting:
             self._correct(item, reset=True)
 
     def action_recategorise(self) -> None:
-        """Choose among the categories there are; a category of the operator's own is typed."""
+        """Choose one of the existing categories, or type another."""
         from amgs.lifecycle.categories import CATEGORIES
 
         item = self.item()
@@ -143,7 +143,7 @@ REVIEW = show("v", "review", "review", "inbox.review", "Review blocks that may b
 
 @dataclass(eq=False)
 class ReviewQueue:
-    """Opens the queue from a pane."""
+    """Opens the review queue from a pane."""
 
     pane: Pane
     _scanned: bool = field(default=False, init=False)
@@ -153,7 +153,7 @@ class ReviewQueue:
         self.pane.ask(operations.maintenance.review())
 
     def show(self, result: object) -> None:
-        """Offer the queue as a list to choose from; a finding is shown with both texts before a verdict."""
+        """Offer the findings as choices; the chosen one is shown with both texts for a verdict."""
         from amgs_app.results.memory import ReviewList
 
         if not isinstance(result, ReviewList):

@@ -1,4 +1,4 @@
-"""Steering a run: scrub it, measure, pin, forbid and force spans, branch, and compare branches."""
+"""Control of a run: scrub, measure, pin, forbid and force spans, branch, and compare branches."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from amgs_tui.panes.base import Pane
 
 SCRUB: Final = 8
-"""Tokens that a key of the scrubber goes over."""
+"""Tokens that a scrubbing key moves by."""
 STEERING: Final[list[Any]] = [
     hide("left_square_bracket", "scrub(-1)", "scrub", "focus.earlier", "Eight tokens back"),
     hide("right_square_bracket", "scrub(1)", "scrub", "focus.later", "Eight tokens forward"),
@@ -36,18 +36,18 @@ STEERS: Final = frozenset(("scrub", "live", "measure", "say", "force", "branch",
 
 @dataclass(eq=False)
 class RunSteering:
-    """Control of the run on view by the keys of a pane. view: the run; entry: the entry under the cursor."""
+    """The keys of a pane that control a run. view: the run; entry: the entry under the cursor."""
 
     pane: Pane
     view: Callable[[], FocusView | None]
     entry: Callable[[], EntryView | None]
     naming: bool = False
-    """Whether the line that is asked for is the name of a branch."""
+    """Whether the requested line is the name of a branch."""
 
     # --- through time -------------------------------------------------------------------------------------
 
     def action_scrub(self, direction: int) -> None:
-        """Walk over what was decoded; a token that was taken back comes again as it was."""
+        """Move through the decoded tokens; an undone token is repeated exactly."""
         view = self.view()
         if view is None:
             return
@@ -69,11 +69,11 @@ class RunSteering:
     # --- entries ------------------------------------------------------------------------------------------
 
     def action_measure(self) -> None:
-        if (entry := self.entry()) is not None:  # by name: a step that is still running may number them anew
+        if (entry := self.entry()) is not None:  # by name: a running step may renumber the entries
             self.pane.ask(operations.focus.measure(str(entry.node)))
 
     def action_say(self, word: Literal["pin", "forbid"]) -> None:
-        """Pin or forbid the entry under the cursor, or take that back."""
+        """Pin or forbid the entry under the cursor, or release it."""
         if (entry := self.entry()) is not None:
             release = entry.pinned if word == "pin" else entry.forbidden
             self.pane.ask(operations.focus.steer(str(entry.node), word, release=release))
@@ -89,19 +89,19 @@ class RunSteering:
     # --- branches -----------------------------------------------------------------------------------------
 
     def action_branch(self) -> None:
-        """Ask for a new branch's name: the line that is typed next is it."""
+        """Ask for the name of a new branch."""
         if (view := self.view()) is not None:
             hint = f"A name, or enter for branch-{len(view.branches)}. It begins at step {view.position}."
             self.naming = True
             self.pane.host.ask_line(self.pane.NAME, "branch", hint=hint, blank=True)
 
     def take_name(self, line: str) -> None:
-        """Take the name of a branch; an empty name leaves it to the engine."""
+        """Begin a branch; the engine names it if the name is empty."""
         self.naming = False
         self.pane.ask(operations.focus_trace.branch(line.strip() or None))
 
     def action_branches(self) -> None:
-        """Choose the branch to go to."""
+        """Choose a branch to switch to."""
 
         def switch(name: str) -> None:
             self.pane.ask(operations.focus_trace.branch(name, switch=True))
@@ -109,7 +109,7 @@ class RunSteering:
         self._choose_branch("Switch to which branch?", switch)
 
     def action_diff(self) -> None:
-        """Choose the branch to compare this branch with."""
+        """Choose a branch to compare with."""
         if (view := self.view()) is not None:
             here = view.branch
             self._choose_branch(

@@ -1,4 +1,4 @@
-"""The pane of packs: its keys, and its place among the others."""
+"""The pane of packs, with its keys and its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""9 Packs: what is saved, what stands in it, which a question is given, and what could be done with them."""
+"""9 Packs: the stored packs, their members, those for a question, and proposals about them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class PacksPane(ViewsPane):
-    """Four lists: all packs, the members of a pack, the packs for a question, or what could be done with packs."""
+    """Four lists: all packs, the members of a pack, the packs for a question, and proposals."""
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {
         "PackList": "packs",
@@ -70,19 +70,19 @@ undoes it."""
         return list_routed(result) if type(result).__name__ == "PackAssembly" else super().list_result(result)
 
     def _ask_chosen(self) -> None:
-        """Ask what stands in the pack under the cursor."""
+        """Request the members of the pack under the cursor."""
         name = self.name_at_cursor
         if name and self.has_place:
             self.ask(packs.commands.packs(name), origin="screen")
 
     def show_to_operator(self, command: str, result: object) -> None:
-        """Bring the requested view to the front; what was done is said, and the operator goes on where they are."""
+        """Show the requested view; after a change the operator stays where they are."""
         if getattr(result, "done", None) is None:
             super().show_to_operator(command, result)
 
     @property
     def content(self) -> PackContent | None:
-        """What stands in the pack that was looked at last."""
+        """The pack read last, with its members."""
         return self.results.get("members")
 
     @property
@@ -91,7 +91,7 @@ undoes it."""
 
     @property
     def name_at_cursor(self) -> str:
-        """Name of the pack on view, empty for none."""
+        """Name of the pack under the cursor or on view; "" for none."""
         if self.view == "members":
             return self.content.usage.pack.name if self.content is not None else ""
         if self.row is None:
@@ -99,7 +99,7 @@ undoes it."""
         return str(self.row.packs[0].rpartition("@")[0] if self.view == "proposals" else self.row.pack.name)
 
     def follow_cursor(self) -> None:
-        """Select the member of a pack everywhere; in the list, read what stands in the pack."""
+        """Select the member of a pack; in the list of packs, request the pack's members."""
         super().follow_cursor()
         if self.view == "packs":
             self._ask_chosen()
@@ -111,7 +111,7 @@ undoes it."""
         return "" if self.empty else "e asks · P proposals"
 
     def figure(self, canvas: Canvas) -> Figure | None:
-        """Return the list; below it what is known of the pack under the cursor."""
+        """Return the list with facts about the pack under the cursor below it."""
         pack, rows = self.content, self.shown_rows
         if self.view != "packs" or rows is None or pack is None or pack.usage.pack.name != self.name_at_cursor:
             return super().figure(canvas)
@@ -134,13 +134,13 @@ undoes it."""
         return super().check_action(action, parameters)
 
     def _readings(self) -> Sequence[int]:
-        """Return the numbers of the last readings: those of the text, or of the pack."""
+        """Return the numbers of the last readings, of the text for a question or of the pack."""
         if self.view == "question":
             return self.results["question"].uses if "question" in self.results else ()
         return [use.number for use in self.content.readings[:1]] if self.content is not None else []
 
     def action_open(self) -> None:
-        """Open the pack; in it, read the member in full, and of a question the text."""
+        """Open the pack; in a pack read the member, and of a question the text, in full."""
         block = self.block_at_cursor()
         if self.view == "question" and self.row is not None:
             self.host.show_page("Pack assemble", self.results["question"])
@@ -160,7 +160,7 @@ undoes it."""
         self.ask(packs.commands.assemble(question.strip()))
 
     def action_keep(self) -> None:
-        """Ask for a name for the frame that was assembled last; without an assembly, type the command."""
+        """Ask for a name under which to store the last frame; without a frame, open the command line."""
         frame = self.host.last_frame
         if frame is None or not frame.selected:
             self.host.command("pack keep ")
@@ -180,7 +180,7 @@ undoes it."""
         self.ask(packs.commands.assemble(pack=name))
 
     def action_judge(self, useful: bool) -> None:
-        """Record the verdict on the last reading; of proposals, carry out or reject the proposal under the cursor."""
+        """Record a verdict on the last reading; of proposals, accept or reject the one under the cursor."""
         if self.view == "proposals":
             own = self.row.id
             self.ask(packs.commands.change(accept=own) if useful else packs.commands.change(reject=own))

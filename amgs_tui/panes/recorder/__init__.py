@@ -1,4 +1,4 @@
-"""The pane of recorded memories: its keys, and its place among the others."""
+"""The pane of recorded memories, with its keys and its place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Recorder: what the memory of another program is asked, as it comes; what a recall brought and what else lay there;
-what there is, what of it is of no use, and what its scores are worth.
+"""Recorder: requests to the memory of another program as they arrive; what a search returned and what it missed; the
+records, those of no use, and the value of the scores.
 """
 
 from __future__ import annotations
@@ -27,16 +27,13 @@ if TYPE_CHECKING:
 
 _DAYS: Final = (0, 7, 30, 90)
 _MOST: Final = 2_000
-"""Lines of a view: drawing them takes some 30 ms."""
+"""Most lines of a view; drawing them takes about 30 ms."""
 _REST: Final = 2
-"""So many times as long as a look took, nothing is read again: a large recording leaves time for everything else."""
+"""Pause after a refresh as a multiple of its duration, so that a large recording leaves time for everything else."""
 
 
 class RecorderPane(FollowingPane):
-    """One view of what was recorded.
-
-    What is in no view has a page of its own. store: the store on view, "" for all.
-    """
+    """The views of a recording; other results get a page. store: the store on view, "" for all."""
 
     VIEW_OF: ClassVar[Mapping[str, str]] = {
         "MemoryTraffic": "traffic",
@@ -80,7 +77,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
         yield commands.recorded(view="traffic", store=self.store, limit=_MOST)
 
     def follow_up(self, call: Call[Any]) -> Follow | None:
-        """Ask again for the view that is shown: spans that came late give a search another number."""
+        """Request the view on show again: late spans change the number of a search."""
         if call.arguments["view"] != "traffic" or self.view == "traffic":
             return None
         return lambda traffic: (self._asks_view(traffic.operations),)
@@ -104,7 +101,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
                 self._stand_on(operation)
 
     def _stand_on(self, operation: MemoryOperation | None) -> None:
-        """Keep the cursor on an operation though others come; None: it stays with the latest."""
+        """Keep the cursor on an operation when others arrive; None: it stays on the latest."""
         if operation is not None:
             self.place_on(other.span == operation.span for other in self.items)
 
@@ -121,17 +118,17 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     @property
     def traffic(self) -> MemoryTraffic | None:
-        """What was asked."""
+        """The recorded operations."""
         return self.results.get("traffic")
 
     @property
     def recall(self) -> MemoryOperation | None:
-        """Search that is open; None for none."""
+        """The search that is open, or None."""
         return self.results["recall"].operation if "recall" in self.results else None
 
     @property
     def days(self) -> int:
-        """Days of the audit."""
+        """Days without a recall that the audit asks for."""
         return self.results["audit"].days if "audit" in self.results else 0
 
     @property
@@ -140,7 +137,7 @@ the scores are worth; E writes the ids to delete by. Nothing is asked of a model
 
     @property
     def search(self) -> MemoryOperation | None:
-        """Search on view."""
+        """The search under the cursor or open, unless it failed."""
         operation = self.recall if self.view == "recall" else self.row if self.view == "traffic" else None
         return operation if operation is not None and operation.act == "search" and not operation.failed else None
 

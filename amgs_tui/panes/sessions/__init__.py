@@ -1,4 +1,4 @@
-"""The pane of sessions: its keys, and its place among the others."""
+"""The pane of sessions, with its keys and its place."""
 
 from __future__ import annotations
 

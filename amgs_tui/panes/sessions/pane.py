@@ -1,4 +1,4 @@
-"""Sessions: those of agents that lie on this machine; of a session, the window, what was lost, and what that cost."""
+"""Sessions: those that agents left on this machine; of a session, the window, what was lost, and what that cost."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from amgs_tui.host import Host
 
 AT_ONCE = 16 * 1024 * 1024
-"""Bytes up to which a session is read whole before it is shown: a fifth of a second."""
+"""Size in bytes up to which a session is read whole before it is shown, which takes a fifth of a second."""
 
 
 class SessionsPane(FollowingPane):
-    """The sessions that lie here, or a session in one of its views.
+    """The list of sessions, or one session in one of its views.
 
-    path: of the session that is open, "" for none. at: the turn whose window is shown, None for the last. words: those
-    that the turns on view hold.
+    path: of the open session, "" for none. at: turn whose window is shown, None for the last. words: that the listed
+    turns contain.
     """
 
     NAME = "sessions"
@@ -83,7 +83,7 @@ written is followed."""
 
     @property
     def review(self) -> SessionReview | None:
-        """Session that is open; None while the list is shown."""
+        """The open session; None while the list is shown."""
         return self.results.get("overview") if self.view != self.first else None
 
     def asks(self) -> Iterable[Call[Any]]:
@@ -94,7 +94,7 @@ written is followed."""
             yield from self._asks_view()
 
     def _asks_view(self) -> Iterable[Call[Any]]:
-        """Return what the view shows beside the review."""
+        """Yield the request for the view's own content."""
         if self.view == "turns":
             yield commands.session(self.path, view="turns", find=self.words, at=self.at)
         elif self.view == "window":
@@ -123,7 +123,7 @@ written is followed."""
             self._stand_on_turn()
 
     def _begin(self, view: str) -> None:
-        """Forget the previous session, since another is open."""
+        """Drop the previous session's results, since another session was opened."""
         for shown in (self.results, self.lists):
             for other in shown.keys() - {self.first, view}:
                 del shown[other]
@@ -133,14 +133,14 @@ written is followed."""
             self.ask(commands.session(self.path), origin="screen")
 
     def _stand_on_turn(self) -> None:
-        """Put the cursor on the turn that is looked at, or the last row before it."""
+        """Put the cursor on the chosen turn, or the last row before it."""
         self._moved = False
         if self.view in ("turns", "window"):
             places = (n for n, turn in enumerate(self.items) if self.at is None or turn.number <= self.at)
             self.cursor = max(places, default=0)
 
     def show_to_operator(self, command: str, result: Any) -> None:
-        """Bring the view of a result to the front; copy a turn that was asked for to be copied."""
+        """Show the view of a result; a turn that was requested for copying is copied instead."""
         if self._copying and type(result).__name__ == "SessionText":
             self.host.copy(result.turn.words)
         else:
@@ -160,7 +160,7 @@ written is followed."""
 
     @property
     def lines(self) -> list[SessionRow]:
-        """Lines of the overview; none while another view is shown."""
+        """Rows of the overview; [] in another view."""
         from amgs_app.views.sessions.figure import overview_rows
 
         if self.review is None or self.view != "overview":
@@ -173,14 +173,14 @@ written is followed."""
 
     @property
     def turn(self) -> int | None:
-        """Number of the turn that the row under the cursor is about; None without a turn."""
+        """Number of the turn in the row under the cursor, or None."""
         line = self.at_cursor(self.lines)
         turn = line.turn if line is not None else self.block_at_cursor()
         return None if turn is None else int(turn)
 
     @property
     def lost(self) -> tuple[int, str] | None:
-        """Compaction that dropped what is under the cursor, and its text; None if nothing dropped is under it."""
+        """Compaction that dropped the text under the cursor, and that text; None if nothing dropped is there."""
         if self.view == "lost" and self.row is not None:
             return self.row[0], self.row[1].text
         line = self.at_cursor(self.lines)
@@ -260,7 +260,7 @@ written is followed."""
             super().on_click(event)
 
     def action_step(self, by: int) -> None:
-        """Go to the request before or after the turn that is looked at."""
+        """Go to the request before or after the chosen turn."""
         if self.review is None or not self.review.fills:
             return
         turns = [fill.turn for fill in self.review.fills]
@@ -279,7 +279,7 @@ written is followed."""
             self.ask(commands.session(self.path, view="why", at=boundary, find=text))
 
     def action_restore(self) -> None:
-        """Have the turn read, and copy it when it comes."""
+        """Request the turn, which is copied when it arrives."""
         self._read(copying=True)
 
     def action_find(self) -> None:
@@ -298,7 +298,7 @@ written is followed."""
 
 
 def _read_change_time(path: str) -> float:
-    """Return the time of a file's last write; 0 for none."""
+    """Return the time of a file's last change; 0 if there is none."""
     try:
         file = Path(path)
         return (file if file.exists() else Path(path.rpartition("#")[0])).stat().st_mtime

@@ -292,12 +292,12 @@ diagram; f shows one frame, category or type of edge alone. c previews a recalib
             self.choose("Show which forecasts?", list(self._list_groups(result)), self._show_group)
 
     def _list_groups(self, result: OutcomeGroups) -> Iterable[Choice]:
-        here = " ".join(self.group) if self.group is not None else ""
+        current = " ".join(self.group) if self.group is not None else ""
         for group in result.groups:
             name = "" if group.kind == "all" else f"{group.kind} {group.name}"
             brier = f", Brier {share(group.brier, 3)}" if group.brier is not None else ""
             summary = f"{group.outcomes:,} of {plural(group.forecasts, 'forecast')} judged{brier}"
-            yield Choice(name, name or "all", summary, marked=name == here)
+            yield Choice(name, name or "all", summary, marked=name == current)
 
     def _show_group(self, name: str) -> None:
         kind, _, value = name.partition(" ")

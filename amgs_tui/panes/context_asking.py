@@ -71,7 +71,7 @@ class ContextWish:
 
     @property
     def call(self) -> Call[Any]:
-        asked: dict[str, Any] = {
+        options: dict[str, Any] = {
             "budget": self.budget,
             "strategy": self.strategy,
             "until": self.until,
@@ -79,10 +79,10 @@ class ContextWish:
         }
         if self.other is not None:
             return operations.conversation.show(
-                self.conversation, view="compare", query=self.query, against=self.other, **asked
+                self.conversation, view="compare", query=self.query, against=self.other, **options
             )
         return operations.conversation.optimise(
-            self.conversation, self.query, configuration=self.configuration, **asked
+            self.conversation, self.query, configuration=self.configuration, **options
         )
 
 
@@ -126,8 +126,8 @@ def view_of(result: object, conversation: str | None = None) -> str:
     view = shown_by.get(type(result), "")
     if getattr(result, "of", "") == GIVEN_TEXT:  # a comparison with a given text has a page of its own
         return ""
-    of = isinstance(result, OfConversation) and conversation in (None, result.conversation)
-    return view if of else ""
+    is_shown = isinstance(result, OfConversation) and conversation in (None, result.conversation)
+    return view if is_shown else ""
 
 
 def title_of(result: object) -> str:
@@ -267,13 +267,13 @@ class ContextAsking:
         from amgs.types.conversation import CONTEXT_CONFIGURATIONS, CONTEXT_STRATEGIES
 
         wish = self.wish()
-        here = wish.configuration
+        current = wish.configuration
         choices = [
-            Choice(name, name, STRATEGIES[name], marked=here == "default" and name == wish.strategy)
+            Choice(name, name, STRATEGIES[name], marked=current == "default" and name == wish.strategy)
             for name in CONTEXT_STRATEGIES
         ]
         choices += [
-            Choice(configuration, configuration, meaning, marked=configuration == here)
+            Choice(configuration, configuration, meaning, marked=configuration == current)
             for configuration, meaning in CONFIGURATIONS.items()
         ]
         brought = {configuration: CONTEXT_CONFIGURATIONS[configuration].strategy for configuration in CONFIGURATIONS}
@@ -373,9 +373,9 @@ class ContextAsking:
         handle, self.restores = self.restores, ""
         if not handle or before is None:
             return
-        gone = [f"#{number}" for number in sorted(_whole(before) - _whole(after))]
-        handles = f"{', '.join(gone[:_NAMED])}{f' and {len(gone) - _NAMED:,} more' if gone[_NAMED:] else ''}"
-        instead = f"Instead {handles} no longer {'go' if gone[1:] else 'goes'} whole." if gone else ""
+        dropped = [f"#{number}" for number in sorted(_whole(before) - _whole(after))]
+        handles = f"{', '.join(dropped[:_NAMED])}{f' and {len(dropped) - _NAMED:,} more' if dropped[_NAMED:] else ''}"
+        instead = f"Instead {handles} no longer {'go' if dropped[1:] else 'goes'} whole." if dropped else ""
         words = f"{after.tokens:,} of {after.budget:,} tokens. {instead}"
         self.pane.notify(words, title=f"{handle} is back", timeout=6)
 

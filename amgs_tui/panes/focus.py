@@ -203,8 +203,8 @@ you do in the past begins a branch, and two branches can be compared. Opened fra
         if self.view is None or block_id is None:
             return
         spans = [span for span in self.view.sources if span.source == block_id]
-        here = self.entry
-        if spans and not (here and any(span.start < here.end and span.end > here.start for span in spans)):
+        entry = self.entry
+        if spans and not (entry and any(span.start < entry.end and span.end > entry.start for span in spans)):
             self._stand_on(spans[0].start)
             self._explain()
             self.repaint()
@@ -389,6 +389,6 @@ def describe_trace(trace: TraceSummary) -> str:
     """Return a sentence about the trace that the last session left."""
     steps = max((branch.steps for branch in trace.branches), default=0)
     branches = f" on {len(trace.branches)} branches" if len(trace.branches) > 1 else ""
-    asked = f"“{trace.question}”: " if trace.question else ""
+    question = f"“{trace.question}”: " if trace.question else ""
     model = trace.header.model.name
-    return f"{asked}{steps:,} decoded tokens{branches}, a lifetime of {trace.lifetime:,} tokens, with {model}."
+    return f"{question}{steps:,} decoded tokens{branches}, a lifetime of {trace.lifetime:,} tokens, with {model}."

@@ -129,8 +129,8 @@ class EdgeEditing:
 
     def _choose_kind(self, start: str, goal: str) -> None:
         neighbourhood = self.found()
-        here = sorted({live.edge.relation_type for live in neighbourhood.edges}) if neighbourhood is not None else []
-        choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *here))]
+        present = sorted({live.edge.relation_type for live in neighbourhood.edges}) if neighbourhood is not None else []
+        choices = [Choice(name, name) for name in dict.fromkeys((*KINDS, *present))]
         self.pane.choose_or_type(
             "What joins them?",
             choices,

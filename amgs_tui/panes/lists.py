@@ -69,8 +69,8 @@ class ListPane(Pane):
     @property
     def rows(self) -> int:
         """Number of rows that the filter leaves, loaded or not."""
-        left = self.shown_rows
-        return 0 if left is None else len(left.items) if left.total is None else left.total
+        shown = self.shown_rows
+        return 0 if shown is None else len(shown.items) if shown.total is None else shown.total
 
     @property
     def row(self) -> Any:
@@ -116,7 +116,7 @@ class ListPane(Pane):
 
     def place_on(self, holds: Iterable[bool]) -> None:
         """Put the cursor on the first row whose value is true; without any, it stays."""
-        self.cursor = next((row for row, here in enumerate(holds) if here), self.cursor)
+        self.cursor = next((row for row, is_wanted in enumerate(holds) if is_wanted), self.cursor)
 
     def move_to(self, row: int) -> None:
         """Move the cursor to a row, clipped to the existing ones."""

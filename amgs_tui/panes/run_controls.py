@@ -111,9 +111,10 @@ class RunSteering:
     def action_diff(self) -> None:
         """Choose a branch to compare with."""
         if (view := self.view()) is not None:
-            here = view.branch
+            current = view.branch
             self._choose_branch(
-                f"Compare {here} with", lambda name: self.pane.ask(operations.focus_trace.branch(here, diff=[name]))
+                f"Compare {current} with",
+                lambda name: self.pane.ask(operations.focus_trace.branch(current, diff=[name])),
             )
 
     def _choose_branch(self, title: str, then: Callable[[str], None]) -> None:

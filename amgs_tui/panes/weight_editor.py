@@ -80,8 +80,8 @@ def shift_weights(weights: Weights, part: int, by: float) -> Weights:
 def write_weights(weights: Weights) -> str:
     """Return the weights as a command's option; the greatest absorbs the rounding, so that the sum is 1."""
     values = [round(getattr(weights, name), 4) for name in _names()]
-    most = max(range(len(values)), key=values.__getitem__)
-    values[most] = round(1 - sum(value for place, value in enumerate(values) if place != most), 4)
+    greatest = max(range(len(values)), key=values.__getitem__)
+    values[greatest] = round(1 - sum(value for place, value in enumerate(values) if place != greatest), 4)
     return ",".join(f"{value:g}" for value in values)
 
 
@@ -147,6 +147,6 @@ class FrameWeighing:
         return self.weights or WeightEditor(frame.weights, frame.weights)
 
     def _look_again(self, frame: Frame) -> None:
-        again = operations.frame.assemble(frame.name, query=frame.query, weights=self.moved_weights, look=True)
-        self.pane.ask(again, origin="screen")
+        call = operations.frame.assemble(frame.name, query=frame.query, weights=self.moved_weights, look=True)
+        self.pane.ask(call, origin="screen")
         self.pane.show_change()

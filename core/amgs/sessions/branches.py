@@ -36,7 +36,7 @@ class RecordNode:
 
 
 def way_back(nodes: Mapping[str, RecordNode], last: str) -> dict[str, None]:
-    """Return the ids from a record back to the first, over records of all kinds."""
+    """Return the ids from a record back to the first, including records of all kinds."""
     way: dict[str, None] = {}
     while last in nodes and last not in way:
         way[last] = None

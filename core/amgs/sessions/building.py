@@ -55,7 +55,7 @@ class SessionBuilder:
             text = text[: self.limit]
         new_turn = Turn(len(self.turns) + 1, role, kind, text, place, part=part, calls=calls, cut=cut, **more)
         self.turns.append(new_turn)
-        if place.line > 0:  # else it is of another file
+        if place.line > 0:  # otherwise the record is in another file
             self._taken.add(place.line)
         return new_turn
 
@@ -166,7 +166,7 @@ def read_lines(begin: Callable[[Path, int | None], RecordReading], path: Path, e
     start = 0 if end is None or is_packed(path) else max(0, path.stat().st_size - end)
     for line in lines_of(path, start):
         if start and line.place.offset == start:
-            continue  # it begins before
+            continue  # the line begins before `start`
         reading.take(line)
     reading.finish()
 

@@ -127,7 +127,7 @@ class _Recoded:
     def read(self, size: int) -> bytes:
         """Return at most this many bytes; none at the end."""
         words = ""
-        while not words and (raw := self._file.read(max(2, size // 3))):  # a character of UTF-16 has three in UTF-8
+        while not words and (raw := self._file.read(max(2, size // 3))):  # two bytes may become three in UTF-8
             words = self._decode(raw)
         return words.encode("utf-8", "replace")
 

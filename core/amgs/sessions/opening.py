@@ -215,7 +215,7 @@ def first_records(path: Path) -> Sequence[Record]:
     check_ends(path)
     lines = [*itertools.islice(lines_of(path), _FIRST)]
     records = [line.value for line in lines if line.value is not None]
-    document = bool(lines) and lines[0].value is None  # a document that is closed later, whatever stands on its lines
+    document = bool(lines) and lines[0].value is None  # a document that ends on a later line
     if (records and not document) or path.stat().st_size > _WHOLE:
         return records
     try:

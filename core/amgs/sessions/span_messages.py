@@ -40,7 +40,7 @@ _VERCEL: Final = re.compile(r"ai\.(?:(toolCall)|(embed)|(?:generate|stream)(?:Te
 ANSWERS: Final = ("chat", "generate_content", "text_completion")
 """Operations in which a model answers."""
 _ASIDE: Final = re.compile(r"execute_tool|invoke_\w+|create_\w+|embeddings?|retriev\w+|rerank\w*|plan\w*|\w*memor\w*")
-"""Operations in which none does, whatever their spans tell."""
+"""Operations in which no model answers, whatever their spans report."""
 _CONVERSATIONS: Final = (
     "gen_ai.conversation.id",
     "session.id",

@@ -8,4 +8,4 @@ from __future__ import annotations
 from typing import Final
 
 WING: Final = None
-"""It adds nothing to a memory."""
+"""Nothing: the wing adds nothing to a memory."""

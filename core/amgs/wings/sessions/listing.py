@@ -301,7 +301,7 @@ def _list_file(
         listed = row
         with suppress(AmgsError):
             session = own.read_one(path, id)
-            row = replace(row, changed=session.ended or row.changed)  # those that follow are no later
+            row = replace(row, changed=session.ended or row.changed)  # the next ones are no later
             listed = _fill_from_session(row, session)
         yield listed, True
 
@@ -442,7 +442,7 @@ def _last_window(tail: bytes) -> int | None:
     for line in reversed(lines):
         counts = {name: int(number) for name, number in _USAGE.findall(line)}
         if counts and sum(counts.values()):
-            cached = counts.pop(b"cached_input_tokens", 0)  # Codex counts these within its input
+            cached = counts.pop(b"cached_input_tokens", 0)  # Codex includes these in its input
             return sum(counts.values()) or cached
     return None
 

@@ -67,7 +67,7 @@ _AROUND = re.compile(
     r"|Script completed)\b[^\n]*\n)+(?:Output:[ \t]*\n)?",
     re.DOTALL,
 )
-"""What programs put around a result, different each time."""
+"""Text that programs put around a result and that differs each time."""
 _LINE_NUMBER = re.compile(r"^\s*(?:[\w./@+-]+:)?\d+\s*[→│|:\t-]\s?|^[\w./@+-]+:\s?")
 
 

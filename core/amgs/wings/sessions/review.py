@@ -265,7 +265,7 @@ def follow(path: Path, seconds: float | None = None, progress: Progress | None =
 
 
 def describe_outlook(outlook: Outlook) -> str:
-    """`turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
+    """Return a phrase such as `turn 212, 81 % of the window; a compaction would drop app.py, store.py`."""
     line = f"turn {outlook.turn}, {outlook.tokens:,} tokens"
     if outlook.fill is not None:
         line = f"turn {outlook.turn}, {outlook.fill:.0%} of the window"

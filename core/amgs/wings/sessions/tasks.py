@@ -122,7 +122,7 @@ class TreeRow:
 
 @dataclass(frozen=True, slots=True)
 class SessionTree:
-    """Trees of sessions, latest first, each from its root down; and their sum."""
+    """Trees of sessions, latest first, each from its root down; and the sum over all of them."""
 
     rows: tuple[TreeRow, ...]
     total: UseSum

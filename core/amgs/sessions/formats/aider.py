@@ -1,9 +1,9 @@
-"""Aider: `.aider.chat.history.md` in a project's folder, which holds all its sessions, one after the other.
+"""Aider: `.aider.chat.history.md` in a project's folder, which contains all its sessions, one after the other.
 
-It is Markdown: `# aider chat started at TIME` begins a session, `#### ` goes before each line of the user and two
-blanks after it, `> ` before what the program says, and the rest is the model's, with its own headings. A record is a
-block of one of them. The file has no times but that of the beginning, no system prompt, and nothing of the summaries by
-which Aider shortens a long history.
+It is Markdown: `# aider chat started at TIME` begins a session, `#### ` precedes each line of the user, which two
+blanks follow, `> ` precedes lines of the program, and the rest is the model's, with its own headings. A record is a
+block of one of them. The file has no times except the beginning's, no system prompt, and none of the summaries by which
+Aider shortens a long history.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _REFUSED: Final = re.compile(r"did not conform to the edit format|^Failed to app
 _RUN: Final = re.compile(r"^Running (.+)$", re.MULTILINE)
 _TOKENS_MARK: Final = "> Tokens: "
 _ASKED: Final = re.compile(r"/(?:ask|code|architect|context|help)\s+(?=\S)")
-"""Commands that send what follows to the model."""
+"""Commands that send the following text to the model."""
 _EMPTY: Final = "<blank>"
 
 Speaker = Literal["start", "user", "program", "model"]
@@ -48,23 +48,24 @@ class _Block:
 
     @property
     def text(self) -> str:
-        """Its lines without what marks them."""
+        """The lines without their marks."""
         return "\n".join(self.lines).strip()
 
 
 def _blocks(first: int, at: int, raw_lines: Sequence[bytes]) -> Iterator[_Block]:
-    """Yield the blocks of a session that begins at a line and a byte of its file. Within a fence of the model, nothing
-    marks a line but the count of tokens.
+    """Yield the blocks of a session that begins at line `first` and byte `at` of its file.
+
+    Within a fenced block of the model only the token count marks a line.
     """
     lines = [text(raw.decode("utf-8-sig", "replace").rstrip("\r\n")) for raw in raw_lines]
     block: _Block | None = None
     fence, before, asked = "", "", False
     for number, (raw, line, marked) in enumerate(zip(raw_lines, lines, _find_marked(lines), strict=True), first):
         line = line.rstrip()
-        if marked and line.startswith(_TOKENS_MARK):  # the answer is over, whether its last fence was closed or not
+        if marked and line.startswith(_TOKENS_MARK):  # the answer is over, even if its last fence is open
             fence = ""
         speaker, words = _speaker(line, fence, marked=marked)
-        # Nothing marks a blank line, nor the further lines of what the program says, which speaks first.
+        # Blank lines and further lines of the program, which speaks first, have no marks.
         if block is not None and speaker == "model" and (not line or (block.speaker == "program" and before)):
             speaker = block.speaker
         elif speaker == "model" and not asked:
@@ -72,7 +73,7 @@ def _blocks(first: int, at: int, raw_lines: Sequence[bytes]) -> Iterator[_Block]
         asked = speaker != "start" and (asked or speaker == "user")
         if speaker == "model" and (match := _FENCE.match(line)):
             fence = "" if fence and match[1].startswith(fence) else fence or match[1]
-        anew = speaker == "user" and line and not before  # his own blank lines are marked, too
+        anew = speaker == "user" and line and not before  # the user's blank lines have marks too
         if block is None or speaker != block.speaker or anew:
             if block is not None and block.text:
                 yield block
@@ -85,8 +86,9 @@ def _blocks(first: int, at: int, raw_lines: Sequence[bytes]) -> Iterator[_Block]
 
 
 def _find_marked(lines: Sequence[str]) -> list[bool]:
-    """Return of each line of a session whether it, or the paragraph that a `> ` begins, ends with Aider's two blanks;
-    where an editor took them from all lines that begin so, all count.
+    """Return whether each line, or the paragraph that its `> ` begins, ends with Aider's two blanks.
+
+    If no line with the same first character does, an editor removed the blanks, and all such lines count.
     """
     marked, further = [False] * len(lines), False
     for number in range(len(lines) - 1, -1, -1):
@@ -98,7 +100,7 @@ def _find_marked(lines: Sequence[str]) -> list[bool]:
 
 
 def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
-    """Return whose a line is, and what it says. marked: whether it ends as Aider's lines do."""
+    """Return the speaker and the words of a line. marked: whether it ends as Aider's lines do."""
     if line.startswith(_HEADING):
         return "start", line[len(_HEADING) :].strip()
     if not fence and marked:
@@ -110,8 +112,8 @@ def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
 
 
 def _sessions(path: Path) -> dict[str, tuple[int, int, list[bytes]]]:
-    """Return where each session begins, a line and a byte, and its lines, by its id: the time at which it began, and a
-    number where two share it.
+    """Return (line, byte, lines) of each session by its id: the time at which it began, with a number for a repeated
+    time.
     """
     try:
         with open_unpacked(path) as file:
@@ -150,10 +152,10 @@ class _Reading(SessionBuilder):
         self._at: Any = None
         self._requests = 0
         self._unpaid: list[Turn] = []
-        """Turns of the model since tokens were counted last."""
+        """Turns of the model since the last token count."""
 
     def take(self, block: _Block) -> None:
-        """Read one block into turns; count it by kind where it yields none."""
+        """Read a block into turns; count it by kind if it has none."""
         before = len(self.turns)
         if block.speaker == "start":
             self._at = instant(block.text)
@@ -199,9 +201,7 @@ class _Reading(SessionBuilder):
 
 
 def _usage(line: str) -> Usage:
-    """Return the tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; what is sent includes the
-    cache.
-    """
+    """Return the tokens of a line such as `4.2k sent, 1.1k cache hit, 310 received.`; those sent include the cache."""
     counts = {}
     for number, unit, what in _COUNT.findall(line):
         try:
@@ -214,12 +214,12 @@ def _usage(line: str) -> Usage:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a file, the latest first. Raises InputError for a file that cannot be read."""
+    """Return the ids of the sessions in a file, latest first. Raises InputError for an unreadable file."""
     return tuple(reversed(_sessions(path)))
 
 
 def read_one(path: Path, id: str) -> Session:
-    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id. Raises InputError for an unknown id or an unreadable file."""
     sessions = _sessions(path)
     if id not in sessions:
         raise no_session(path, id)
@@ -233,7 +233,7 @@ read: Final = partial(read_latest, sessions_in, read_one)
 
 
 def recognises(path: Path, first: Sequence[Record]) -> bool:
-    """Return whether a file has Aider's name, or begins as its histories do."""
+    """Return whether a file has the name of Aider's histories, or begins like one."""
     del first
     if path.is_dir():
         return False

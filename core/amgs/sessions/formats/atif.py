@@ -33,7 +33,7 @@ from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
 
 _DEEPEST: Final = 8
-"""Trajectories within one another that are read."""
+"""Deepest nesting of trajectories that is read."""
 
 
 class _Reading(SessionBuilder):
@@ -41,9 +41,9 @@ class _Reading(SessionBuilder):
         super().__init__("ATIF", "atif", path)
         self._records = 0
         self._last: dict[str, Usage] = {}
-        """Of each agent, the tokens of its last request."""
+        """Tokens of each agent's last request."""
         self._opened: dict[str, Turn] = {}
-        """Of each agent, a compaction whose next request has not come."""
+        """A compaction of each agent, until its next request."""
 
     def trajectory(self, whole: Record, agent: str, depth: int = 0) -> None:
         """Read the steps of a trajectory, then those of the trajectories within it. agent: empty for the outermost."""
@@ -142,7 +142,7 @@ class _Reading(SessionBuilder):
 
 
 def _usage(metrics: Record) -> Usage:
-    """`prompt_tokens` are all that was read, the cached ones among them."""
+    """Return the tokens of a request; `prompt_tokens` include the cached ones."""
     written = fields(metrics.get("extra")).get("cache_creation_input_tokens")
     output, cached = count(metrics.get("completion_tokens")), metrics.get("cached_tokens")
     return usage_with_cache(metrics.get("prompt_tokens"), output, cached, written)

@@ -1,9 +1,9 @@
 """Bodies of requests and responses of Claude Code: the folder DIR of `OTEL_LOG_RAW_API_BODIES=file:DIR`.
 
-`UUID.request.json` is what the model read, whole: system prompt, tools, messages; `REQUEST.response.json` is what it
-wrote. `index.jsonl`, of later versions, says when each call was, of which session and for what. A record is a file, or
-a line of the index. A request repeats the messages of the previous request; where it does not, the window was
-rewritten. Requests with another system prompt or other tools are of subagents, or for titles and the like.
+`UUID.request.json` is the whole input of the model: system prompt, tools, messages; `REQUEST.response.json` is its
+output. `index.jsonl`, in later versions, has the time, the session and the purpose of each call. A record is a file, or
+a line of the index. A request repeats the messages of the previous one; if it does not, the window was rewritten.
+Requests with another system prompt or other tools are those of subagents, or for titles and the like.
 """
 
 from __future__ import annotations
@@ -210,7 +210,7 @@ class _Reading(SessionBuilder):
         return Place(self._records)
 
     def take(self, call: BodyCall) -> None:
-        """Read one call: its request, and its response."""
+        """Read a call: its request and its response."""
         if call.request is None:
             if call.name:
                 self.fail(Line(self.place(), None, "not a JSON object"))
@@ -243,7 +243,7 @@ class _Reading(SessionBuilder):
             self._answer(window, call, usage)
 
     def _window_of(self, call: BodyCall, marks: Sequence[tuple[int, int]]) -> tuple[RequestWindow, int]:
-        """Return the window that a request goes on with, or writes anew, and how many of its messages are the same."""
+        """Return the window that a request continues or rewrites, and the number of leading messages in common."""
         body = call.request or {}
         source = "" if call.source.startswith(_MAIN) else call.source
         system = [prompt for part in parts_of(body.get("system")) if (prompt := content_text(part))]
@@ -275,8 +275,10 @@ class _Reading(SessionBuilder):
         mark: Boundary,
         place: Place,
     ) -> Sequence[int]:
-        """Return a request that does not begin with the previous request: results went, or the user went back, or all
-        was compacted. ids: become those of turns there are. Returns which messages are new.
+        """Read a request that does not begin with the previous one; return the numbers of its new messages.
+
+        Tool results were removed, the user went back, or everything was compacted. ids: of the messages' turns, changed
+        in place to those of existing turns.
         """
         old, asked = window.marks, window.asked
         known = dict(zip(old, window.ids, strict=False))
@@ -300,7 +302,7 @@ class _Reading(SessionBuilder):
                 if turn.id in gone:
                     self.change(turn, abandoned=True)
             return range(same, len(messages))
-        if summary:  # what asked for it and the answer stand outside the conversation
+        if summary:  # the request for the summary and its answer are not part of the conversation
             for turn in [self.turns[number - 1] for number in window.numbers if number >= window.first]:
                 if turn.kind == "said" and window.answer:
                     self.change(turn, kind="injected")
@@ -354,12 +356,12 @@ class _Reading(SessionBuilder):
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a folder, the latest first. Raises InputError for an unreadable folder."""
+    """Return the ids of the sessions in a folder, latest first. Raises InputError for an unreadable folder."""
     return tuple(body_folder(path).sessions())
 
 
 def read_one(path: Path, id: str) -> Session:
-    """Return the session with an id; raises InputError for none, and for a folder that cannot be read."""
+    """Return the session with an id. Raises InputError for an unknown id or an unreadable folder."""
     folder = body_folder(path)
     if id not in folder.sessions():
         raise no_session(path, id)

@@ -22,7 +22,7 @@ from amgs.sessions.messages import CONTINUED, parts_of, turns_of_part, usage_of,
 from amgs.sessions.turn import Boundary, LoadedRules, Place, TurnKind
 
 _HUMAN: Final = ("typed", "sdk", "queued", "paste", "voice", "suggestion", "suggestion_accepted", "user", "human")
-"""Values of `promptSource` and `turnOrigin` of words that a person sent, by whatever way."""
+"""Values of `promptSource` and `turnOrigin` for words that a person sent."""
 
 
 class ClaudeReading(RecordReading):
@@ -39,9 +39,9 @@ class ClaudeReading(RecordReading):
         self._compacted: tuple[int, str] = (0, "")
         """The number and time of the last compaction."""
         self._titles: dict[str, str] = {}
-        """The title by the field that tells it: by hand the last, by the model the last."""
+        """The last title in each field."""
         self._marked = ""
-        """The version whose prompts say who sent them, as soon as one did."""
+        """The version whose prompts state their sender, once one does."""
 
     def take(self, line: Line) -> None:
         """Read a line into turns; count it by kind if it has none."""
@@ -94,7 +94,7 @@ class ClaudeReading(RecordReading):
                 self.change(turn, boundary=replace(turn.boundary, preserved=(*turn.boundary.preserved, *ids)))
 
     def _chain(self, record: Record, kind: str, before: int) -> None:
-        """Put a record of any kind into the tree."""
+        """Add a record of any kind to the tree."""
         id, own = text(record.get("uuid")), [turn for turn in self.turns[before:] if not turn.agent]
         kinds = {turn.kind for turn in own}
         what: Literal["said", "put in", "answer", "other"] = "other"
@@ -147,9 +147,7 @@ class ClaudeReading(RecordReading):
                 self.turn(place, role, kind, words, **common, **named | more)
 
     def _classify_message(self, who: str, record: Record, *, side: bool) -> tuple[TurnKind | None, str, bool]:
-        """Return (what the text of a message is, if its record says so; whose words it is; whether a person typed
-        it).
-        """
+        """Return the kind of a message's text, None if not recorded; the speaker; and whether a person typed it."""
         if who == "assistant":
             return ("injected" if record.get("isApiErrorMessage") is True else None), "", False
         words = content_text(fields(record.get("message")).get("content"))
@@ -202,9 +200,7 @@ class ClaudeReading(RecordReading):
         }
 
     def _find_preserved_ids(self, about: Record) -> Iterator[str]:
-        """Yield the ids of the records that stay: those that are named, or all from the head of a segment to its
-        tail.
-        """
+        """Yield the ids of the preserved records: those named, or all from the head of a segment to its tail."""
         messages, segment = fields(about.get("preservedMessages")), fields(about.get("preservedSegment"))
         yield from _names(about.get("preservedMessages"), about.get("preservedSegment"), about.get("allUuids"))
         head, tail = text(segment.get("headUuid")), text(segment.get("tailUuid"))
@@ -254,13 +250,13 @@ class ClaudeReading(RecordReading):
 
 
 _TITLES: Final = ("customTitle", "aiTitle", "summary")
-"""Fields that tell a title, the title that was set by hand first."""
+"""Fields with a title, one set by hand first."""
 _OF_ATTACHMENT: Final = ("content", "prompt", "addedBlocks", "addedLines", "snippet", "stdout", "message")
-"""Where the text of an attachment stands, the first that is there."""
+"""Fields with the text of an attachment; the first present one counts."""
 
 
 def _sender(record: Record) -> tuple[str, str]:
-    """Return (how a person sent the words: "typed", "sent", or "" if no person did; the program that sent them)."""
+    """Return how a person sent the words ("typed", "sent", or "" if none did), and the program that sent them."""
     raw_origin = record.get("origin")
     origin = fields(raw_origin)
     kind = text(origin.get("kind")) or text(raw_origin) or text(record.get("turnOrigin"))
@@ -290,7 +286,7 @@ def _as_camel(value: Any) -> Any:
 
 
 def _names(*values: Any) -> Iterator[str]:
-    """Yield every text in values of any shape: ids, however they are wrapped."""
+    """Yield every text in values of any shape, which are ids."""
     for value in values:
         if isinstance(value, str):
             yield value

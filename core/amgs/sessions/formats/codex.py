@@ -61,7 +61,7 @@ class _Reading(RecordReading):
     def __init__(self, path: Path, limit: int | None) -> None:
         super().__init__("Codex", "codex", path, limit)
         self._unpaid: list[Turn] = []
-        """Turns of the model since tokens were counted last."""
+        """Turns of the model since the last token count."""
         self._requests = 0
         self._told = ""
         self._last = Usage()
@@ -69,16 +69,16 @@ class _Reading(RecordReading):
         self._messages: dict[int, tuple[str, ...]] = {}
         """The numbers of a message's turns, by the hash of its whole text."""
         self._typed: list[tuple[int, str]] = []
-        """After how many turns, and what the program says that the user sent."""
+        """(Number of turns before it, text) of what the user sent according to the program."""
         self._slot: list[tuple[int, tuple[str, ...]]] = []
         """The number of each turn of role user, and the text of its message: whole, and what is asked."""
         self._starts: list[int] = []
         """After how many turns a task began."""
         self._taken_back: list[tuple[int, int]] = []
-        """After how many turns the user went back, and over how many of his own."""
+        """(Number of turns before it, number of user turns) each time the user went back."""
         self._copy: CopiedBeginning | None = None
         self._before = 0
-        """Turns of the file from which this file goes on."""
+        """Turns of the file that this file continues."""
 
     def take(self, line: Line) -> None:
         """Read a line into turns; count it by kind if it has none."""
@@ -310,9 +310,7 @@ def _squeeze(words: str) -> str:
 
 
 def _output(output: Any) -> tuple[str, bool]:
-    """Return (text, whether it failed) of what a tool gave back: a text, parts, or a text of JSON with the exit
-    status.
-    """
+    """Return a tool's output as text, and whether it failed: of a text, parts, or JSON with the exit status."""
     content = content_text(output)
     inner = parse_object(content) if content.startswith("{") else None
     if inner is not None and "output" in inner:

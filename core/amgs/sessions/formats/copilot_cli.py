@@ -34,7 +34,7 @@ from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
 
 _TRIGGERS: Final = {"manual": "manual", "": ""}
-"""How a compaction begins: any other trigger is the program's own."""
+"""How a compaction was triggered; any other trigger is the program's own."""
 
 
 class _Reading(RecordReading):
@@ -43,10 +43,10 @@ class _Reading(RecordReading):
         self._called: set[str] = set()
         """Ids of calls that are turns."""
         self._unpaid: list[Turn] = []
-        """Turns of the model since tokens were counted last."""
+        """Turns of the model since the last token count."""
 
     def record(self, record: Record, place: Place) -> None:
-        """Read one event into turns."""
+        """Read an event into turns."""
         kind, data = text(record.get("type")), fields(record.get("data"))
         agent = text(data.get("parentToolCallId")) or text(record.get("agentId"))
         more: dict[str, Any] = {
@@ -104,7 +104,7 @@ class _Reading(RecordReading):
             self.turn(place, "user", "injected", summary, **more)
 
     def _rewind(self, last: str) -> None:
-        """Mark what came after an event as taken back."""
+        """Mark what follows an event as taken back."""
         ids = [turn.id for turn in self.turns]
         if last in ids:
             for turn in self.turns[len(ids) - ids[::-1].index(last) :]:
@@ -149,7 +149,7 @@ class _Reading(RecordReading):
             self.turn(place, "tool", "result", output, answers=id, failed=failed, **more)
 
     def _put_in(self, kind: str, data: Record, content: str, place: Place, more: dict[str, Any]) -> None:
-        """Read messages from the user, and those from the program in the user's place."""
+        """Read messages from the user, and those that the program sends in the user's role."""
         if kind == "user.message":
             spoken = text(data.get("source")) in ("", "user")
             self.turn(place, "user", "said" if spoken else "injected", content, **more)
@@ -161,7 +161,7 @@ class _Reading(RecordReading):
             self.turn(place, "user", "injected", content, **more)
 
     def document(self, whole: Record) -> None:
-        """Read a session of the oldest form."""
+        """Read a session in the oldest format."""
         self.know(id=text(whole.get("sessionId")), model=text(whole.get("selectedModel")))
         messages = whole.get("chatMessages")
         number = 0
@@ -194,7 +194,7 @@ class _Reading(RecordReading):
 
 
 def _usage(data: Record) -> Usage:
-    """`inputTokens` are all that was read, those of the cache among them."""
+    """Return the tokens of a request; `inputTokens` include the cached ones."""
     output, cached = count(data.get("outputTokens")), data.get("cacheReadTokens")
     return usage_with_cache(data.get("inputTokens"), output, cached, data.get("cacheWriteTokens"))
 

@@ -48,7 +48,7 @@ class _Reading(SessionBuilder):
     def __init__(self, path: Path) -> None:
         super().__init__("Gemini CLI", "gemini-cli", path)
         self._window = 0
-        """Tokens that the model read and wrote last."""
+        """Tokens that the model last read and wrote."""
         self._live: set[str] = set()
         """Ids of the messages in the window."""
 
@@ -57,9 +57,9 @@ class _Reading(SessionBuilder):
         self.know(id=text(record.get("sessionId")), title=text(record.get("summary")))
 
     def lines(self, lines: Sequence[Line]) -> None:
-        """Lines, of which a later one may replace or take back an earlier line."""
+        """Read all lines; a later line may replace or take back an earlier one."""
         events: list[tuple[Place, Record]] = []
-        known: dict[str, int] = {}  # where the event of a message stands, by its id
+        known: dict[str, int] = {}  # index of a message's event, by its id
         live: list[str] = []
         left: set[tuple[int, str]] = set()  # events and ids of messages that were taken back
         for line in lines:
@@ -124,7 +124,7 @@ class _Reading(SessionBuilder):
             self.note("$set: messages, as they were")
 
     def message(self, record: Record, place: Place, *, abandoned: bool = False) -> None:
-        """Read a message into turns; count it by kind where it yields none."""
+        """Read a message into turns; count it by kind if it has none."""
         before = len(self.turns)
         self._say(record, place, abandoned=abandoned)
         if len(self.turns) == before:
@@ -173,7 +173,7 @@ class _Reading(SessionBuilder):
     def _read_compression(self, match: re.Match[str], record: Record, place: Place, *, abandoned: bool) -> None:
         """Add a compaction known only from the program's words, with tokens or shares of the window."""
         if any(turn.boundary and turn.boundary.whole for turn in self.turns[-3:]):
-            return  # the new window was told before
+            return  # the new window was reported before
         share = match[2] == "%"
         before, after = (count(int(number.replace(",", ""))) or None for number in (match[1], match[3]))
         mark = Boundary("", self._window or None if share else before, None if share else after)
@@ -203,7 +203,7 @@ class _Reading(SessionBuilder):
 
 
 def _read_output(call: Record) -> str:
-    """Return what a call gave back, as text."""
+    """Return the result of a call as text."""
     texts = [
         response_text(fields(fields(part.get("functionResponse")).get("response"))) or content_text(part)
         for part in gemini_parts(call.get("result"))
@@ -212,7 +212,7 @@ def _read_output(call: Record) -> str:
 
 
 def _usage(tokens: Record) -> Usage:
-    """`input` are all that was read, the cached ones among them; thoughts are written too."""
+    """Return the tokens of a request; `input` includes the cached ones, and thoughts count as output."""
     output = count(tokens.get("output")) + count(tokens.get("thoughts"))
     return usage_with_cache(tokens.get("input"), output, tokens.get("cached"))
 

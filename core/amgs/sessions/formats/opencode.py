@@ -138,16 +138,16 @@ class _Reading(SessionBuilder):
         )
         self._records = 0
         self._summed: set[str] = set()
-        """Messages that asked for a compaction which was finished."""
+        """Messages that requested a compaction which was completed."""
         self._last: dict[str, Usage] = {}
-        """Of each agent, the tokens of its last request."""
+        """Tokens of each agent's last request."""
         self._opened: dict[str, Turn] = {}
-        """Of each agent, a compaction whose next request has not come."""
+        """A compaction of each agent, until its next request."""
         self._pruned: list[tuple[float, str]] = []
-        """When results were taken out of the window, and of which calls; the earliest first."""
+        """(Time, call) of each result removed from the window, earliest first."""
 
     def take(self, messages: Sequence[OpencodeMessage]) -> None:
-        """All messages, of the session and of its subagents."""
+        """Read all messages, of the session and its subagents."""
         timed: list[tuple[float, OpencodeMessage]] = []
         for message in messages:  # a message without a time stays where it is
             timed.append((message.created or (timed[-1][0] if timed else 0.0), message))
@@ -265,17 +265,16 @@ def _is_finished_summary(info: Record) -> bool:
 
 
 def usage_of(tokens: Record) -> Usage:
-    """`input` leaves out the cache, `output` the reasoning."""
+    """Return the tokens of a request; `input` excludes the cache, and `output` excludes reasoning."""
     cache = fields(tokens.get("cache"))
     output = count(tokens.get("output")) + count(tokens.get("reasoning"))
     return Usage(count(tokens.get("input")), count(cache.get("write")), count(cache.get("read")), output)
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a database, the latest first, without those of subagents; of other files, of
-    it.
+    """Return the ids of the sessions in a database, latest first, without subagents; of another file, its only id.
 
-    Raises InputError for a file that cannot be read.
+    Raises InputError for an unreadable file.
     """
     if not is_sqlite(path):
         return (read(path).id,)
@@ -285,7 +284,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def read_one(path: Path, id: str) -> Session:
-    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id. Raises InputError for an unknown id or an unreadable file."""
     if not is_sqlite(path):
         session = read(path)
         if session.id == id:
@@ -300,9 +299,7 @@ def read_one(path: Path, id: str) -> Session:
 
 
 def read(path: Path) -> Session:
-    """Return the session in a file, the latest of a database; see the module. Raises InputError for what cannot be
-    read.
-    """
+    """Return the session in a file, the latest in a database; see the module. Raises InputError if it is unreadable."""
     if is_sqlite(path):
         return read_latest(sessions_in, read_one, path)
     whole = fields(document_at(path))

@@ -50,7 +50,7 @@ class _Reading(RecordReading):
         self._agent = ""
 
     def add_session(self, file: SqliteFile, about: Record, agent: str = "") -> None:
-        """All messages of a session, in their order."""
+        """Read all messages of a session, in order."""
         self._agent, self._window = agent, 0
         back = about.get("revert")
         reverted = text(fields(parse_object(back) if isinstance(back, str) else back).get("messageID"))
@@ -136,10 +136,9 @@ def _about(file: SqliteFile, tables: Set[str], **where: str) -> list[Record]:
 
 
 def sessions_in(path: Path) -> Sequence[str]:
-    """Return the ids of the sessions in a database, those of version 2 first, the latest first, without those of
-    subagents.
+    """Return the ids of the sessions in a database, without subagents: those of version 2 first, latest first.
 
-    Raises InputError for a file that cannot be read.
+    Raises InputError for an unreadable file.
     """
     tables = tables_named_in(path)
     with open_copy(path) as file:
@@ -149,7 +148,7 @@ def sessions_in(path: Path) -> Sequence[str]:
 
 
 def read_one(path: Path, id: str) -> Session:
-    """Return the session with an id; raises InputError for none, and for a file that cannot be read."""
+    """Return the session with an id. Raises InputError for an unknown id or an unreadable file."""
     tables = tables_named_in(path)
     new, old = "session_v2" in tables, tables >= _OLD
     with open_copy(path) as file:

@@ -61,7 +61,7 @@ class _Reading(RecordReading):
         self.calls(place, record.get("tool_name"), record.get("tool_call_id"), arguments, **more)
 
     def _condensation(self, record: Record, place: Place, more: dict[str, Any]) -> None:
-        """All that stands in the window before and was not forgotten stays."""
+        """Add a compaction with its summary; every event in the window that it does not name stays."""
         named = record.get("forgotten_event_ids", record.get("forgotten_event_id"))
         gone = {text(id) for id in (named if isinstance(named, list) else [named])}
         remaining_ids = dict.fromkeys(turn.id for turn in self.turns if turn.id and turn.id not in gone)

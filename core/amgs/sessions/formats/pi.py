@@ -21,7 +21,7 @@ from amgs.sessions.turn import Boundary, Place
 from amgs.types.gateway import Usage
 
 _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
-"""Programs by the folder in which their files lie."""
+"""Programs by the folder of their files."""
 
 
 class _Reading(RecordReading):

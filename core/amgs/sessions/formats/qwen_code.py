@@ -23,7 +23,7 @@ from amgs.sessions.turn import Boundary, Place
 from amgs.types.gateway import Usage
 
 _BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
-"""Subtypes of a user's record that a person sent."""
+"""Subtypes of user records that a person sent."""
 
 
 class _Reading(RecordReading):

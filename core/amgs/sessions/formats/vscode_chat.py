@@ -25,7 +25,7 @@ class _Reading(RecordReading):
         super().__init__("Copilot in VS Code", "vscode-chat", path)
 
     def kind_of(self, record: Record) -> str:
-        """Return a request, or what is none."""
+        """Return the kind under which a record without turns is counted."""
         return "request" if "message" in record else "request without a message"
 
     def record(self, record: Record, place: Place) -> None:
@@ -81,7 +81,7 @@ def _markdown(value: Any) -> str:
 
 
 def _replay_log(path: Path) -> Record:
-    """Return the document that a log of changes makes. Raises InputError for a file that cannot be read."""
+    """Return the document that a log of changes builds. Raises InputError for an unreadable file."""
     whole: Any = {}
     for line in lines_of(path):
         change = line.value or {}

@@ -95,7 +95,7 @@ class PointerEncoder:
 
 @dataclass(frozen=True, slots=True)
 class GistShape:
-    """What fixes the shape of a net's weights: nets of equal shape can exchange them.
+    """Parameters that fix the shape of a net's weights: nets of equal shape can exchange them.
 
     layer: number of the frozen model's layers after which its states are read beside the embeddings; 0 for none.
     """

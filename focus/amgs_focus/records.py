@@ -214,7 +214,7 @@ class SpanProvenance:
 
 @dataclass(frozen=True, slots=True)
 class NodeProvenance:
-    """What is stored about a node.
+    """Stored facts about a node.
 
     provenance: 16 hex digits of its place, all its sources with their versions, and the encoder's version. spans: the
     first of `span_count`. purged: number of tokens gone for good.

@@ -117,7 +117,9 @@ KINDS = 3  # kinds of rows of the end: tail gist, recent token, token of the que
 
 @dataclass(frozen=True, slots=True)
 class LensShape:
-    """What fixes the shape of a net's weights. width: of the embeddings; hidden: d_lens; features: their names."""
+    """Parameters that fix the shape of a net's weights. width: of the embeddings; hidden: d_lens; features: their
+    names.
+    """
 
     width: int
     hidden: int = 128

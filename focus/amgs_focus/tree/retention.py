@@ -46,7 +46,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class RetentionContext:
-    """What a plan must spare beside the rules of the lifetime.
+    """Parts of a lifetime that a plan must spare, beside the rules.
 
     tail_start: first token of the tail, which is always read as tokens. standing: gists that are open in the window.
     pinned: nodes that the operator pinned.

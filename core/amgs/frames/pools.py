@@ -59,8 +59,8 @@ def gather_identity(wanted: BlockFilter, sources: Sources, settings: Settings) -
         strength = (central.get(stored.number, 0.0) + reinforcement(stored.reinforcements)) / 2
         if stored.number in near:
             hops = near[stored.number]
-            leg = f"{plural(hops, 'hop')} from the anchor" if hops else "the anchor: the most central of its kind"
-            members[stored.number] = Belonging(leg, 1)
+            rule = f"{plural(hops, 'hop')} from the anchor" if hops else "the anchor: the most central of its kind"
+            members[stored.number] = Belonging(rule, 1)
         elif strength >= settings.identity.threshold:
             members[stored.number] = Belonging(f"central and reinforced ({strength:.2f})", 2)
     return members

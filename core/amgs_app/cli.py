@@ -53,6 +53,7 @@ from amgs_app.terminal.line import near
 from amgs_app.terminal.output import IN_ONE_LINE, ExitCode, printable, say_usage
 
 _UNKNOWN = re.compile(r"No such command '(.*)'\.?")
+_MISSING_COMMAND = "Missing command."
 
 
 _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
@@ -341,8 +342,11 @@ def _complain_of_usage(error: typer.TyperException) -> int:
     context = getattr(error, "ctx", None)
     path = context.command_path if context is not None else "amgs"
     unknown = _UNKNOWN.fullmatch(text)
+    known = getattr(context.command, "commands", {}) if context is not None else {}
+    choices = f" One of: {', '.join(known)}." if known and context is not None and context.parent is not None else ""
+    if text == _MISSING_COMMAND and context is not None:
+        text = f"`{context.info_name}` needs another word.{choices}"
     if unknown is not None and context is not None:
-        known = getattr(context.command, "commands", {})
         noun = "" if context.parent is None else f"{context.info_name} "
         deeper = [operation for operation in standard() if operation.name.startswith(noun)]
         alternatives = [operation.name.removeprefix(noun) for operation in deeper if unknown[1] in operation.synonyms][
@@ -352,6 +356,6 @@ def _complain_of_usage(error: typer.TyperException) -> int:
         if meant:
             text = f"There is no command {unknown[1]!r}. Did you mean {' or '.join(repr(name) for name in meant)}?"
         else:
-            text = f"There is no command {unknown[1]!r}."
+            text = f"There is no command {unknown[1]!r}.{choices}"
     sys.stderr.write(printable(f"amgs: {hide_secrets(text)}\nSee `{path} --help`.\n"))
     return ExitCode.USAGE

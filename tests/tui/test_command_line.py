@@ -72,6 +72,8 @@ def test_a_refused_import_or_ingest_leaves_no_new_store(
         (["search", "x", "--top-k", "3"], 2, "There is no option --top-k. Did you mean --limit?"),
         (["search", "x", "--frobnicate"], 2, "There is no option --frobnicate.\n"),
         (["qqqqqq"], 2, "There is no command 'qqqqqq'.\n"),
+        (["pack", "qqqqqq"], 2, "There is no command 'qqqqqq'. One of: keep, list, assemble, outcome, change.\n"),
+        (["secrets"], 2, "`secrets` needs another word. One of: scan.\n"),
     ],
 )
 def test_what_is_not_there_is_an_error(

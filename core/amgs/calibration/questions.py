@@ -92,19 +92,20 @@ def recall(hits: Sequence[str], case: Labelled) -> float:
 
 _NAMES = tuple(field.name for field in fields(QuestionCase))
 _TEXTS = ("must_contain", "must_not_contain")
+_FORM = "a YAML list, in which each case has a `question` and what its answer `must_contain`."
 
 
 def read_cases(path: Path) -> tuple[QuestionCase, ...]:
     """Return the cases in a file. Raises InputError if it cannot be read or contains anything else."""
     import yaml
 
-    text = read_text(path, "Give a YAML list of questions.")
+    text = read_text(path, f"Give another file: {_FORM}")
     try:
         records = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark = getattr(error, "problem_mark", None)
         place = f"line {mark.line + 1}" if mark else "a line"
-        raise InputError(f"{path} is not YAML: {place}.", way_out=f"Correct {place}.") from error
+        raise InputError(f"{path} is not YAML: {place}.", way_out=f"Correct {place}: {_FORM}") from error
     if records is None:
         return ()
     if not isinstance(records, list):

@@ -204,6 +204,9 @@ DRAFT: Final = Rows["DraftRow"](
     pane="inbox",
 )
 LISTING: Final = join(INBOX, DRAFT)
+_WAY_ON: Final = (
+    "`consolidate` applies it; in the shell, a script or the screen `consolidate --draft` applies it as corrected."
+)
 
 
 def list_draft(
@@ -233,10 +236,7 @@ def list_draft(
     if draft.edits:
         title = f"Draft: {counts}, {len(draft.edits):,} corrected; nothing has been changed yet"
     corrected = tuple(row for row in rows if row.corrected) or None
-    notes = (
-        ", ".join(f"{count:,} {kind}" for kind, count in kinds),
-        "`consolidate --draft` applies it." if rows else "",
-    )
+    notes = (", ".join(f"{count:,} {kind}" for kind, count in kinds), _WAY_ON if rows else "")
     return DRAFT.of(title, rows, notes, now=now, digest=corrected)
 
 

@@ -132,6 +132,12 @@ def test_strange_text_is_taken_in_shown_and_consolidated(amgs: Amgs, text: str) 
     assert amgs("verify") == 0
 
 
+def test_the_end_of_a_name_says_how_an_export_is_written(amgs: Amgs, tmp_path: Path) -> None:
+    for name, begins in (("m.graphml", "<?xml"), ("m.json", "{"), ("m.txt", "{")):
+        assert amgs("export", str(tmp_path / name)) == 0, amgs.err
+        assert (tmp_path / name).read_text(encoding="utf-8").startswith(begins)
+
+
 def test_a_damaged_export_is_refused_and_leaves_no_new_store(amgs: Amgs, tmp_path: Path) -> None:
     file = tmp_path / "m.json"
     assert amgs("export", str(file)) == 0

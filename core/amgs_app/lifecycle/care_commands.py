@@ -333,14 +333,16 @@ def export(
     ] = None,
     *,
     format: Annotated[
-        Literal["json", "graphml"], Option("--format", help="JSON, or GraphML for graph programs.")
-    ] = "json",
+        Literal["json", "graphml"] | None,
+        Option("--format", help="JSON, or GraphML for graph programs; default: as the PATH ends, else JSON."),
+    ] = None,
 ) -> Exported:
     """Write every table, in full or not at all. `import` reads both formats back without loss.
 
     A PATH that is there is replaced, and the result says so; without a PATH no file is.
     """
-    return engine.memory.exchange.export(path or choose_export_path(format), format)
+    form = format or ("graphml" if path is not None and path.suffix.lower() == ".graphml" else "json")
+    return engine.memory.exchange.export(path or choose_export_path(form), form)
 
 
 @operation(

@@ -60,7 +60,7 @@ BUDGETS = {
     "amgs_app/terminal": 4_000,
     "amgs_app/views/packs": 3_600,
     "amgs_app/views/recorder": 5_500,
-    "amgs_app/views/sessions": 11_400,
+    "amgs_app/views/sessions": 11_450,
     "amgs_app/workplace": 11_900,
     "amgs_focus": 7_700,
     "amgs_focus/lens": 9_200,

@@ -52,6 +52,7 @@ def test_the_other_metrics_are_those_of_what_was_done(tmp_path: Path) -> None:
         sets = [frozenset(c.block.id for c in f.selected) for f in (first, second)]
         assert found["attention stability"].value == jaccard(*sets)
         assert found["Brier"].value == pytest.approx((1 - one.score) ** 2)
+        assert (found["Brier"].met, found["Brier"].note) == (None, "1 outcome (20 needed)")
         assert found["graph stability"].value == 1.0
         assert found["coherence"].value is not None and -1 <= found["coherence"].value <= 1
 

@@ -196,7 +196,7 @@ class Calibration(MemoryPart):
             *measures.retrieval(label_questions(questions, self._blocks_of), self._find, seed, len(questions)),
             measures.coherence(storage, every),
             measures.graph_stability(storage),
-            measures.calibration(score, outcomes),
+            measures.calibration(score, outcomes, self._context.settings.calibration.fewest_outcomes),
             measures.attention_stability(every),
             *measures.monitors(storage, every, importance),
         )

@@ -119,10 +119,11 @@ def graph_stability(storage: Storage) -> Metric:
     return Metric("graph stability", value, "near 1", None, f"edges since operation {since} ({kind})")
 
 
-def calibration(brier: float | None, outcomes: int) -> Metric:
-    """Return the mean Brier score of all verdicts."""
-    met = None if brier is None else brier < BRIER_GOAL
-    return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, f"{outcomes} outcomes")
+def calibration(brier: float | None, outcomes: int, fewest: int) -> Metric:
+    """Return the mean Brier score of all verdicts. fewest: outcomes below which nothing is said of the target."""
+    met = None if brier is None or outcomes < fewest else brier < BRIER_GOAL
+    needed = f" ({fewest} needed)" if outcomes < fewest else ""
+    return Metric("Brier", brier, f"< {BRIER_GOAL:g}", met, plural(outcomes, "outcome") + needed)
 
 
 def attention_stability(assemblies: Sequence[AssemblyRecord]) -> Metric:

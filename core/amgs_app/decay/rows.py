@@ -167,7 +167,7 @@ def simulation(result: Simulation) -> ResultTable:
     rows = [(r.scenario, r.measure, r.low, r.median, r.high, r.change) for r in result.rows]
     of = f" of an invented memory of {plural(result.synthetic, 'block')}" if result.synthetic else ""
     title = (
-        f"{result.days:g} days{of} at {result.rate:g} uses a day, {plural(result.draws, 'draw')}, seed {result.seed}"
+        f"{result.days:g} days{of} at {result.rate:.3g} uses a day, {plural(result.draws, 'draw')}, seed {result.seed}"
     )
     return sheet(title, "scenario* measure 5_%:score median:score 95_%:score change:score", rows)
 

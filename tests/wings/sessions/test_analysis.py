@@ -424,7 +424,7 @@ def test_a_patch_by_a_whole_path_and_a_read_by_a_short_one_are_of_one_file(file:
         (5, 198.1, 0.0, "stands out"),
         (1, 198.1, 0.0, "too seldom"),
         (5, 2.0, 3.0, "as frequent elsewhere"),
-        (5, 2.0, None, "no place"),
+        (5, 2.0, None, "no other place"),
     ],
 )
 def test_what_is_said_of_a_figure_agrees_with_it(times: int, rate: float, anyway: float | None, says: str) -> None:

@@ -377,7 +377,7 @@ class KindRate:
     def standing(self) -> str:
         """Describe the rate in comparison with places without a compaction."""
         if self.elsewhere is None:
-            return "there is no place to hold it against"
+            return "no other place in the session to compare with"
         if not self.exceeds:
             return "as frequent elsewhere"
         if self.regrets < _ENOUGH or self.rate < 2 * self.elsewhere:

@@ -192,7 +192,8 @@ def first_words(session: Session) -> str:
     """Return the user's first words, shortened to a line."""
     own = (turn for turn in session.main if not turn.copied)
     opening = next((turn for turn in own if turn.kind == "said" and turn.role == "user"), None)
-    return " ".join(opening.text[:200].split())[:80] if opening else ""
+    line = " ".join(opening.text[:200].split()) if opening else ""
+    return line if len(line) <= 80 else line[:79].rstrip() + "…"
 
 
 def read_uses(home: Path, progress: Progress | None = None) -> tuple[list[SessionUse], int]:

@@ -135,9 +135,9 @@ def about_pack(result: PackContent) -> list[Line]:
         ("read with", " ".join(result.beside)),
     ]
     for use in result.readings:
-        sign = HOLDS_SIGNS[None if use.outcome is None else use.outcome >= 0.5]
+        sign = "" if use.outcome is None else f"{HOLDS_SIGNS[use.outcome >= 0.5]} "
         parts = (f"{use.at:%Y-%m-%d %H:%M}", f"{use.tokens:,} tokens", use.session, use.query)
-        lines.append((f"{sign} reading {use.number}", "; ".join(filter(None, parts))))
+        lines.append((f"{sign}reading {use.number}", "; ".join(filter(None, parts))))
     return [line for line in lines if line[1]]
 
 

@@ -163,9 +163,7 @@ def _list_broken_rules(review: SessionReview) -> Iterator[PageRow]:
 
 def _compactions(review: SessionReview) -> Iterator[PageRow]:
     for loss in review.losses:
-        lost = ", ".join(
-            f"{loss_class.gone} {CLASSES[loss_class.kind]}" for loss_class in loss.classes if loss_class.gone
-        )
+        lost = ", ".join(plural(loss_class.gone, loss_class.kind) for loss_class in loss.classes if loss_class.gone)
         before = f"{loss.before:,}" if loss.before else f"about {loss.tokens:,}"
         gone = "what its summary says, the provider alone can read" if loss.sealed else f"gone: {lost or 'nothing'}"
         what = f"at {before} tokens, {loss.opening:,} in their place; {gone}"

@@ -231,6 +231,7 @@ def test_what_is_personal_is_found_by_its_words(text: str, because: str) -> None
         ("The boat is called Biscuit.", "says who or what a name is"),
         ("Is Vela the buoy?", "an open question"),
         ("Yes, the house is dry.", ""),
+        ("There is a buoy at the pier. It is our own.", ""),
         ("The tide turns on 3 May.", "a date"),
         ("We decided to wait until 3 May.", "a decision"),
         ("I want to paint the hull.", "a goal"),

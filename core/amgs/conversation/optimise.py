@@ -149,7 +149,7 @@ def optimise(
         nonlocal shown
         shown = worths()
         longest = messages[-1].number
-        matters = find_important(messages, referred and referred()) if settings.important_share else None
+        matters = find_important(messages, referred and referred()) if settings.open_share else None
         return Material(
             messages,
             costs,

@@ -22,6 +22,7 @@ from amgs.log import journal
 from amgs.storage.store import Storage
 from amgs.text.names import clean_name
 from amgs.text.prose import sentences
+from amgs.text.words import COMMON_WORDS
 from amgs.types.conversation import ConversationKept, Message, OptimisedContext
 
 
@@ -36,7 +37,7 @@ class Protection(IntEnum):
     CRITICAL = 3
 
 
-ProtectedShare = Literal["preference", "recent", "important"]
+ProtectedShare = Literal["preference", "recent", "definition", "open", "date"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +177,7 @@ def ends_with_question(text: str) -> bool:
     return text.rstrip(" \t\r\n\"'”’)]*_").endswith(_ASKS)
 
 
+_DATE = "a date"
 _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a commitment"}
 
 
@@ -203,15 +205,18 @@ def find_important(messages: Sequence[Message], referred: Mapping[int, str] | No
     for place, text in zip(places, texts, strict=True):
         slots = {slot for slot, *_ in find_slots(text, names=NO_NAMES)}
         if slots & {"decision", "date"}:
-            medium[place] = "a decision" if "decision" in slots else "a date"
+            medium[place] = "a decision" if "decision" in slots else _DATE
     for act in acts(texts, [messages[n].speaker or messages[n].role for n in places]):
         if act.closed_by is None and medium.get(places[act.place]) != "a decision":
             medium[places[act.place]] = _OPEN[act.kind]
-    protections = {place: Protected(Protection.MEDIUM, why, (), "important") for place, why in medium.items()}
+    protections = {
+        place: Protected(Protection.MEDIUM, why, (), "date" if why == _DATE else "open")
+        for place, why in medium.items()
+    }
     protections |= _find_definitions({place: messages[place].text[:_READ] for place in places})
     for place, message in enumerate(messages):
         if referred and message.number in referred:
-            protections[place] = Protected(Protection.HIGH, referred[message.number], (), "important")
+            protections[place] = Protected(Protection.HIGH, referred[message.number], (), "definition")
     return protections
 
 
@@ -223,11 +228,12 @@ def _find_definitions(texts: Mapping[int, str]) -> dict[int, Protected]:
         for start, end in sentences(text):
             sentence = text[start:end]
             names = [clean_name(next(filter(None, match.groups()))) for match in _DEFINITION.finditer(sentence)]
+            names = [name for name in names if name.casefold() not in COMMON_WORDS]  # "There is a …"
             new = [name for name in names if name and defined.setdefault(name.casefold(), place) == place]
             if new and not sentence.endswith("?"):
                 spans.setdefault(place, []).append((start, end))
     return {
-        place: Protected(Protection.HIGH, "says who or what a name is", tuple(own), "important")
+        place: Protected(Protection.HIGH, "says who or what a name is", tuple(own), "definition")
         for place, own in spans.items()
     }
 

@@ -253,12 +253,14 @@ def _keep_protected(draft: Draft, strategy: ContextStrategy) -> None:
     shares: Mapping[ProtectedShare, float] = {
         "preference": settings.preference_share,
         "recent": settings.recent_share * small,
-        "important": settings.important_share,
+        "definition": settings.definition_share,
+        "open": settings.open_share,
+        "date": settings.date_share,
     }
     for kind, share in shares.items():
         room = min(draft.used + int(free * share), material.budget)
         atoms = [atom for atom in material.atoms if material.level(atom) and material.share(atom) == kind]
-        for atom in sorted(atoms, key=lambda atom: (-material.level(atom), -atom[-1])):
+        for atom in sorted(atoms, key=lambda atom: -atom[-1]):
             if draft.is_dropped(atom):
                 changes = material.protect(atom)
                 if draft.used + draft.cost(changes) > room:

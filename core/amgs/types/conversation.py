@@ -372,9 +372,9 @@ class ContextSettings:
     strategy: default. fill: most of the budget that a context uses. soft: share of that which a new plan uses when an
     earlier plan no longer fits. recent: number of last messages with priority HIGH; recent_share: most of the space
     besides CRITICAL that they take, less with `extractive` if the space is below `full_recent` tokens.
-    preference_share: the same for the user's preferences (HIGH). important_share: the same for what matters beyond the
-    question (see `find_important`); 0 protects none of it. recalled: number of atoms answering a new query that are
-    restored into a stored plan.
+    preference_share, definition_share, open_share, date_share: the same for the user's preferences (HIGH), definitions
+    and what the last words refer to (HIGH), what is open or decided (MEDIUM) and dates (MEDIUM); 0 protects none.
+    recalled: number of atoms answering a new query that are restored into a stored plan.
     """
 
     strategy: ContextStrategy = "extractive"
@@ -384,7 +384,9 @@ class ContextSettings:
     recent_share: float = 0.25
     full_recent: int = 2_048
     preference_share: float = 0.1
-    important_share: float = 0.0
+    definition_share: float = 0.0
+    open_share: float = 0.0
+    date_share: float = 0.0
     recalled: int = 4
 
 
@@ -392,6 +394,13 @@ CONTEXT_CONFIGURATIONS: Mapping[ContextConfiguration, ContextSettings] = {
     "default": ContextSettings(),
     "high-compression": ContextSettings(strategy="levels", fill=0.5, soft=0.6, recent=2, recent_share=0.2, recalled=2),
     "high-fidelity": ContextSettings(
-        soft=0.9, recent=8, recent_share=0.5, full_recent=0, important_share=0.2, recalled=8
+        soft=0.9,
+        recent=8,
+        recent_share=0.5,
+        full_recent=0,
+        definition_share=0.1,
+        open_share=0.15,
+        date_share=0.05,
+        recalled=8,
     ),
 }

@@ -41,7 +41,7 @@ _PREFIXES: Final = {
     "API key": "hf_ gsk_ xai- r8_ pplx- nvapi- dop_v1_ doo_v1_ dor_v1_ shpat_ shpca_ shppa_ shpss_ dapi dckr_pat_ "
     "dckr_oat_ hvs. hvb. hvr. lin_api_ ntn_ PMAK- NRAK- glsa_ glc_ sntrys_ sntryu_ ATATT3 sbp_ sb_secret_ dp.pt. "
     "dp.st. dp.ct. pul- rubygems_ figd_ nfp_ lsv2_pt_ lsv2_sk_ EAA atlasv1. tskey- xkeysib- xsmtpsib- tvly- pcsk_ "
-    "tgp_v1_ pat-na1- pat-eu1- sq0atp- AKCp ops_eyJ rzp_live_ shippo_live_",
+    "tgp_v1_ pat-na1- pat-eu1- sq0atp- AKCp ops_eyJ rzp_live_ shippo_live_ LTAI fw_",
     "private key": "AGE-SECRET-KEY-1",
 }
 """Prefixes of keys; what follows is random."""
@@ -74,6 +74,7 @@ _PLUGINS: Final = {
 _BY_WORD: Final = (
     ("eyj", "JSON web token", r"\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*){0,3}"),
     *((word, "AWS key", rf"\b{word.upper()}[A-Z0-9]{{16}}\b") for word in ("akia", "asia", "abia", "acca")),
+    ("q~", "Azure key", r"(?<![\w~.-])[\w~.-]{3}\dQ~[\w~.-]{31,34}"),
     ("a3t", "AWS key", r"\bA3T[A-Z0-9]{17}\b"),
     ("hooks.slack", "webhook", r"hooks\.slack\.com/(?:services|workflows|triggers)/[\w/]{20,}"),
     ("webhook.office.com", "webhook", r"webhook\.office\.com/webhookb2/([\w@/-]{40,})"),
@@ -113,6 +114,11 @@ _BY_WORD: Final = (
         (word, "password", rf"(?i)\b{command}\s?[\"']?([^\s\"'`$\\-][^\s\"'`\\]{{3,}})")
         for word, command in (
             ("sshpass", r"sshpass\s+-p"),
+            ("redis-cli", r"redis-cli\b[^\n|;&]{0,200}?\s-a"),
+            ("ldap", r"ldap\w+\b[^\n|;&]{0,300}?\s(?-i:-w)\s"),
+            ("az login", r"az\s+login\b[^\n|;&]{0,300}?\s(?-i:-p)\s"),
+            ("zip", r"(?:un)?zip\b[^\n|;&]{0,200}?\s(?-i:-P)"),
+            ("smbclient", r"smbclient\b[^\n|;&]{0,200}?\s-U\s?[\w\\.-]+%"),
             ("docker", r"docker\s+login(?:\s+(?:(?:-u|--username)[ =]?\S+|[\w-]+[.:][\w./:-]+)){0,3}\s+-p(?=\s)"),
         )
     ),
@@ -133,6 +139,27 @@ _BY_WORD: Final = (
         )
         for quote in ("'", '"')
     ),
+    *(
+        (
+            word,
+            "password",
+            rf"(?i)\b(?:create|alter|set)\s[^;\n]{{0,200}}?\b{phrase}(?:\s+for\s+\S+)?\s*=?\s*'([^'\n]{{4,200}})'",
+        )
+        for word, phrase in (("password", "password"), ("identified", r"identified\s+(?:with\s+\S+\s+)?by"))
+    ),
+    (
+        "(",
+        "secret",
+        r"(?i)\b(?:define|\w{0,20}set\w{0,20})\(\s*['\"][\w.-]*(?:pass|pwd|secret|token|api_?key)[\w.-]*['\"],"
+        r"\s*['\"](?=[^'\"]*\d)([^\s'\"$]{6,})['\"]",
+    ),
+    ("echo", "password", r"(?i)\becho\s+(?:-n\s+)?[\"']?([^\s\"'|$]{4,})[\"']?\s*\|[^\n]{0,100}--password-stdin"),
+    (":5432:", "password", r"(?m)^[\w.*-]+:5432:[\w*-]+:[\w*-]+:([^\s:]{4,})$"),
+    *(
+        (word, "secret", rf"\b{word}\s+\w*(?i:pass|pwd|secret|token|key)\w*\s+[\"']?(?=\S*\d)([^\s\"'$=]{{6,}})")
+        for word in ("setx", "setenv")
+    ),
+    ("env ", "secret", r"(?m)^\s*ENV\s+\w*(?:PASS|PWD|SECRET|TOKEN|KEY)\w*\s+[\"']?(?=\S*\d)([^\s\"'$=]{6,})"),
     (
         "</",
         "secret",
@@ -157,6 +184,15 @@ _PASSWORDS: Final = (
     "hasło",
     "пароль",
     "密码",
+    "parola",
+    "salasana",
+    "heslo",
+    "jelszó",
+    "şifre",
+    "clave",
+    "パスワード",
+    "비밀번호",
+    "كلمة المرور",
 )
 """What a password is called, in several languages: a value of such a name needs no length."""
 _ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
@@ -165,10 +201,12 @@ _ROOT: Final = re.compile(
     "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key|app(?:lication)?[_.-]?key(?![a-z])"
 )
 _ASSIGNED: Final = re.compile(
-    r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3})\\?[\"'`]?"
+    r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3}"
+    r"|(?:[\s,\"'\\]|\\n){1,12}value\\?[\"']?\s{0,3}[=:]\s{0,3})\\?[\"'`]?"
     r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
 )
-"""Behind a part of a name that sounds like a secret: the rest of it and its value, in whatever notation."""
+"""Behind a part of a name that sounds like a secret: the rest of it and its value, in whatever notation, also apart
+(`name: DB_PASSWORD, value: …`)."""
 _PREFIX: Final = re.compile(r"[\w.-]*\Z")
 _PLACEHOLDER: Final = re.compile(
     r"(?i)^(?:\$|%\w+%|process\.env|os\.environ|env\.|getenv|self\.|this\.|config\.|settings\.|args\.|none\b|null\b|"
@@ -179,7 +217,7 @@ _PLACEHOLDER: Final = re.compile(
 """A value that stands for a secret and is none: a variable, a type, a placeholder, a path."""
 _HARMLESS: Final = re.compile(
     r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
-    r"secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*)$|"
+    r"(?:com|by|over|tres|sur)pass|passat|secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*)$|"
     r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:secret|key)_?(?:name|type|ref|url|length)$|"
     r"key_?id$|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
@@ -222,7 +260,10 @@ def mask(value: T, taken: TakenSecrets | None = None, depth: int = 0) -> T:
         fresh = {name: new for name, old in values.items() if (new := mask(old, taken, depth + 1)) is not old}
         return replace(value, **fresh) if fresh else value  # type: ignore[type-var]
     if isinstance(value, Mapping):
-        changed: Any = {key: _mask_member(key, member, taken, depth) for key, member in value.items()}
+        name = value.get("name", value.get("key"))
+        changed: Any = {
+            key: _mask_member(name if key == "value" else key, member, taken, depth) for key, member in value.items()
+        }
         return value if all(changed[key] is value[key] for key in value) else changed
     return value
 

@@ -51,6 +51,33 @@ SECRETS: tuple[tuple[str, str, str], ...] = (
     ("password", key := drawn(9) + "7aB", f"密码：{key}"),
     ("password", key := f"{drawn(6)} and {drawn(6)}", f"DB_PASSWORD='{key}'"),
     ("secret", key := drawn(9) + "7", f"<password>{key}</password>"),
+    *(
+        (kind, (key := drawn(9) + "7"), text % key)
+        for kind, text in (
+            ("password", "CREATE USER tide WITH PASSWORD '%s';"),
+            ("password", "create user tide identified by '%s'"),
+            ("password", "SET PASSWORD FOR tide = '%s'"),
+            ("password", "- name: DB_PASSWORD\n  value: %s"),
+            ("password", '[{"name": "DB_PASSWORD", "value": "%s"}]'),
+            ("password", '<add key="Password" value="%s"/>'),
+            ("secret", "define('DB_PASSWORD', '%s');"),
+            ("secret", "monkeypatch.setenv('API_TOKEN', '%s')"),
+            ("secret", "ENV DB_PASSWORD %s"),
+            ("secret", "setx DB_PASSWORD %s"),
+            ("password", "redis-cli -h tide -a %s ping"),
+            ("password", "ldapsearch -D cn=admin -w %s"),
+            ("password", "az login --service-principal -u pier -p %s"),
+            ("password", "zip -P %s pier.zip pier"),
+            ("password", "smbclient //harbour/pier -U pia%%%s"),
+            ("password", "echo %s | docker login -u pia --password-stdin"),
+            ("password", "harbour:5432:tide:pia:%s"),
+            ("password", "パスワード: %s"),
+            ("password", "şifre: %s"),
+            ("Azure key", f"client aB38Q~{drawn(26)}%s"),
+            ("API key", f"the id LTAI{drawn(12)}%s"),
+            ("API key", f"FIREWORKS_API_KEY=fw_{drawn(14)}%s"),
+        )
+    ),
     ("AWS key", key := "AKIA" + drawn(16, string.ascii_uppercase), f"id {key} of the harbour account"),
     ("key", key := drawn(40, _WORD + "/+"), f"AWS_SECRET_ACCESS_KEY={key}"),
     ("token", key := drawn(120, _WORD + "/+"), json.dumps({"SessionToken": key})),
@@ -128,6 +155,10 @@ HARMLESS = (
     "<max_token>4096000</max_token><token>2024-05-01</token>",
     "Desenha: quadrado2024",
     "mysql -u root -p ferry",
+    "compass: NNE2024x, bypass: Valve77x, Passat: Diesel2024",
+    "The bird was identified by Anna2; the user with password, the role without. Set the table for 12.",
+    '{"name": "harbour", "value": "pier2024final"}, name: api_key_id, value: required',
+    "environment secret: none, ENV NODE_ENV production, setPassword(password, hash2)",
     "The password is required, and the token is optional.",
     "The cabin's wifi password is cloudberry77.",  # told in a sentence, to be remembered
     "max_tokens: 4096, total_tokens=120000, token_count: 12345678",
@@ -187,7 +218,7 @@ def test_of_a_text_without_a_secret_only_a_digest_is_remembered_and_never_of_man
 
 
 def test_members_are_judged_by_their_names_and_what_holds_none_is_given_back_itself() -> None:
-    rows = [{"password": "hunter22", "room": "dome"}]
+    rows = [{"password": "hunter22", "room": "dome"}, {"name": "DB_PASSWORD", "value": "hunter22"}]
     assert "hunter22" not in str(mask(rows)) and mask(rows)[0]["room"] == "dome"
     harmless = [{"room": ("dome", 3)}]
     assert mask(harmless) is harmless

@@ -87,7 +87,10 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
         "That is not something I know.", "I'd have to look it up.", "I will check and get back to you.",
         "One moment, please.", "Hard to say.", "There's no information on the pier.", "I can’t recall.",
         "I have no way of knowing.", "That hasn't come up.", "It never came up.", "I can't seem to find it.",
-        "Your guess is as good as mine.",
+        "Your guess is as good as mine.", "Your notes don't say which pier.", "Dunno.", "Nobody told me.",
+        "I haven't the faintest idea.", "I forgot which pier it is.", "I don't think you told me.",
+        "Not that I know of.",
+        "My memory doesn't contain it.", "I'd need more information.", "The pier was never mentioned.",
     ],
 )  # fmt: skip
 def test_who_does_not_know_gives_no_answer(text: str) -> None:
@@ -100,7 +103,11 @@ def test_who_does_not_know_gives_no_answer(text: str) -> None:
         "I'm not sure, but I think it is pier 7.", "I don't know the time; ask Jonas.", "It leaves from the old pier.",
         "I never forget: the pier by the mill.", "Ola does not know how to swim.",
         "She has no idea how to sail.", "The seeds never came up.", "Her boat is as good as mine.",
-        "Ola has no memory of the war.", "It usually leaves from the north pier.",
+        "Ola has no memory of the war.", "Jonas does not remember the war.", "The captain has no information on tides.",
+        "My sister can't recall the accident.", "I have not seen the film.", "I do not have a car.",
+        "Marte could not say who steered.", "They have to check the brakes.", "She has not been told of the leak.",
+        "There is nothing on the top shelf.", "I need to ask the landlord.", "I was unable to sleep.",
+        "It usually leaves from the north pier.",
     ],
 )  # fmt: skip
 def test_who_tells_something_gives_an_answer(text: str) -> None:
@@ -170,6 +177,19 @@ def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
         ("مع من المفتاح؟", "لا أعرف.", "لا آكل المكسرات."),
         ("谁有钥匙？", "你还没告诉我。", "他没告诉我就走了。"),
         ("誰が鍵を持っていますか？", "その情報はありません。", "鍵は玄関にありません。"),
+        ("Wer füttert die Katze?", "Da bin ich überfragt.", "Kari weiß nichts vom Krieg."),
+        (
+            "Wer füttert die Katze?",
+            "Über die Katze haben wir noch nicht gesprochen.",
+            "Er weiß nicht, wie spät es ist.",
+        ),
+        ("Qui nourrit le chat ?", "Je n'en sais rien.", "Mon frère ne sait pas nager."),
+        ("¿Quién da de comer al gato?", "No me acuerdo.", "Jonas no recuerda la guerra."),
+        ("Wie voert de kat?", "Dat weet ik niet.", "Jonas weet het niet meer van de oorlog."),
+        ("Vem matar katten?", "Det vet jag inte.", "Jonas vet inte hur man simmar."),
+        ("Tko hrani mačku?", "Ne znam.", "Ne znam plivati."),
+        ("誰が猫に餌をやる？", "わからない。", "猫は水を知らないふりをする。"),
+        ("Have we seen it?", "We never discussed that.", "The dog is not familiar with the cat."),
         ("Which tray is it?", "I have no access to that.", "The red one is not available on weekends."),
     ],
 )

@@ -162,15 +162,33 @@ _LONGEST = 400
 _SPEAKER = re.compile(r"^[^\W\d_][\w.'’ -]{0,40}:\s+")
 _SENTENCE = re.compile(r"[^.!?…。！？\n]*[^\W_][^.!?…。！？\n]*[.!?…。！？]*")
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)?")
-_NOT = r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|'m|'ve)(?:n['’]?t|\s*not|\s+never)"
+_NOT = (
+    r"(?:do(?:es)?|did|have|has|had|am|are|is|was|were|can|could|wo|would|ca|'m|'ve)(?:n['’]?t|['’]nt|\s*not|\s+never)"
+)
 _PATTERNS: Mapping[str, Sequence[str]] = tomllib.loads(
     resources.files("amgs.retrieval").joinpath("non_answers.toml").read_text("utf-8")
 )
-_IGNORANT = re.compile("|".join(_PATTERNS["english"]).replace("NOT", _NOT), re.IGNORECASE)
-_IGNORANT_ELSEWHERE = re.compile(
-    "|".join(pattern for language, patterns in _PATTERNS.items() if language != "english" for pattern in patterns),
-    re.IGNORECASE,
+
+
+def _compile_all(*kinds: str) -> re.Pattern[str]:
+    patterns = "|".join(pattern for kind in kinds for pattern in _PATTERNS[kind])
+    return re.compile(patterns.replace("NOT", _NOT), re.IGNORECASE)
+
+
+_IGNORANT, _IGNORANT_ANYBODY, _IGNORANT_ASSISTANT = (
+    _compile_all(kind) for kind in ("english", "english of anything", "english of an assistant")
 )
+_IGNORANT_ELSEWHERE = _compile_all(*(kind for kind in _PATTERNS if not kind.startswith("english")))
+_CLAUSE = re.compile(r"[.!?…,;:\n—–(]|\b(?:and|because|but|so|though|although|that|which|while)\b", re.IGNORECASE)
+_SPEAKERS = frozenset(
+    re.findall(
+        r"\S+",
+        "we you it this there nobody none anything chat context conversation conversations data details document "
+        "documents files history information memory message messages notes record records",
+    )
+) | {""}
+_OTHERS = frozenset(("he", "she", "they", "who"))
+"""Whose ignorance is no answer: with "I", and those who are not named ("Don't know")."""
 _GENERAL = re.compile(
     r"\b(?:usually|typically|generally|commonly|in\s+general|normally|differs?|var(?:y|ies)|depend(?:s|ing)?)\b"
     r"|\bthere\s+(?:are|is)\s+(?:several|many|various|different|some|lots|plenty|a\s+(?:number|lot|few|range|variety))\b"
@@ -240,7 +258,8 @@ def _read_turn(text: str) -> tuple[bool, bool, frozenset[str] | None, frozenset[
     """Return whether a text asks or does not know, and whether it speaks in general; its bare words if it thanks; and
     its bare names and numbers.
     """
-    vain = is_question(text) or bool(_IGNORANT.search(text) or _IGNORANT_ELSEWHERE.search(text))
+    vain = is_question(text) or bool(_IGNORANT_ANYBODY.search(text) or _IGNORANT_ELSEWHERE.search(text))
+    vain = vain or any(_is_of_speaker(text[: match.start()]) for match in _IGNORANT.finditer(text))
     words = frozenset(map(_bare, _WORD.findall(text))) if _THANKS.search(text) else None
     names = (
         _bare(word)
@@ -248,7 +267,14 @@ def _read_turn(text: str) -> tuple[bool, bool, frozenset[str] | None, frozenset[
         for index, word in enumerate(_WORD.findall(sentence))
         if any(c.isdigit() for c in word) or (index and word[0].isupper())
     )
-    return vain, bool(_GENERAL.search(text)), words, frozenset(names)
+    general = bool(_GENERAL.search(text) or _IGNORANT_ASSISTANT.search(text))
+    return vain, general, words, frozenset(names)
+
+
+def _is_of_speaker(before: str) -> bool:
+    """Return whether a clause that begins so is about who speaks, who listens or their notes, and not somebody else."""
+    words = frozenset(_bare(word) for word in _WORD.findall(_CLAUSE.split(before)[-1]))
+    return not words.isdisjoint(_SPEAKERS) or words <= _SAYS_LITTLE - _OTHERS
 
 
 def is_question(text: str) -> bool:

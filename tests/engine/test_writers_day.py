@@ -56,6 +56,25 @@ def days(memory: Memory) -> dict[str, str]:
         ("2026-03-02T22:30:00-06:00", "", "Heute Nacht fliegen wir nach Rom.", "2026-03-02"),
         ("2026-03-02T22:30:00-06:00", "", "Cette nuit il va neiger.", "2026-03-02"),
         ("2026-03-02T22:30:00-06:00", "", "Hier soir on a huilé la porte.", "2026-03-01"),
+        *(
+            ("2026-03-02T22:30:00-06:00", "", text, day)
+            for text, day in (
+                ("This morning the gate was oiled.", "2026-03-02"),
+                ("We sail this evening.", "2026-03-02"),
+                ("Morgen früh segeln wir.", "2026-03-03"),
+                ("Ich segle morgen mit dem Boot.", "2026-03-03"),
+                ("Mañana salimos.", "2026-03-03"),
+                ("Pasado mañana salimos.", "2026-03-04"),
+                ("Hace tres días llovió.", "2026-02-27"),
+                ("Il y a trois jours il a plu.", "2026-02-27"),
+                ("Ieri è piovuto.", "2026-03-01"),
+                ("Amanhã partimos.", "2026-03-03"),
+                ("Gisteren regende het.", "2026-03-01"),
+                ("I dag er det regn.", "2026-03-02"),
+                ("Вчера шёл дождь.", "2026-03-01"),
+                ("Wczoraj padało.", "2026-03-01"),
+            )
+        ),
         ("2026-03-06T23:30:00-06:00", "", "Last Friday the gate was oiled.", "2026-02-27"),
     ],
 )

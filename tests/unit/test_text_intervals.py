@@ -44,6 +44,13 @@ WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
         ("two days before Christmas", "2025-12-23"),
         ("Thanksgiving 2025", "2025-11-27"),
         ("Easter 2026", "2026-04-05"),
+        ("the Friday before last", "2026-02-20"),
+        ("Letzten Freitag wurde das Tor geölt.", "2026-02-27"),
+        ("Vendredi dernier on a huilé la porte.", "2026-02-27"),
+        ("Vendredi prochain on part.", "2026-03-06"),
+        ("La semana que viene salimos.", "2026-03-09/2026-03-15"),
+        ("Nächste Woche kommt der Kran.", "2026-03-09/2026-03-15"),
+        ("An Silvester sind wir gesegelt.", "2025-12-31"),
         ("last month", "2026-02-01/2026-02-28"),
         ("last year", "2025-01-01/2025-12-31"),
         ("this week", "2026-03-02/2026-03-08"),
@@ -103,7 +110,8 @@ def test_vague_words_give_a_wide_unsure_interval_and_no_day(text: str) -> None:
 
 
 NO_DATES = """2026-13-45;9999 years ago;may I;E-17;we march on;room 2008;2.5 litres;in a second;sat in the sun;he will
-fall;the spring of the clock;fork 1:1;a day like this"""
+fall;the spring of the clock;fork 1:1;a day like this;
+Guten Morgen, wie geht es dir?;Por la mañana corremos.;Jeden Morgen gibt es Tee."""
 
 
 @pytest.mark.parametrize("text", NO_DATES.split(";"))

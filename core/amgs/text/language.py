@@ -215,18 +215,25 @@ class LanguageTable:
         return written
 
 
+_FEW_WORDS = 20
+"""Words of a text up to which its day words, if it has any, tell its language before its function words do."""
 _DAY_WORDS = {
     "german": re.compile(
-        r"\b(?:vor)?gestern\b|\bheute\b|\bübermorgen\b|\b(?:letzte|vergangene) nacht\b", re.IGNORECASE
+        r"\b(?:vor)?gestern\b|\bheute\b|\bübermorgen\b|\b(?:letzte|vergangene) nacht\b|\A\W*morgen (?=(?-i:[a-zäöü]))"
+        r"|\b(?:silvester|weihnachten|heiligabend)\b",
+        re.IGNORECASE,
     ),
-    "spanish": re.compile(r"\b(?:ante)?ayer\b|\banoche\b|\bhoy\b|\besta (?:mañana|tarde|noche)\b", re.IGNORECASE),
+    "spanish": re.compile(
+        r"\b(?:ante)?ayer\b|\banoche\b|\bhoy\b|\besta (?:mañana|tarde|noche)\b|\A\W*mañana\b"
+        r"|\bpasado mañana\b|\b(?:navidad|nochevieja|nochebuena)\b",
+        re.IGNORECASE,
+    ),
     "french": re.compile(
         r"\bavant-hier\b|\bhier (?:soir|matin|après-midi)\b|\baujourd['’]hui\b|\bdemain\b|\bce (?:matin|soir)\b"
         r"|\bla nuit dernière\b",
         re.IGNORECASE,
     ),
 }
-"""Words that tell the language of a text too short for its function words to tell it."""
 _ENGLISH_DAYS = re.compile(
     r"\b(?:yesterday|today|tonight|tomorrow|ago|(?:last|next|this) \w+|(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
     r"|january|march|july|october|december)\b",
@@ -239,10 +246,20 @@ def table_of(text: str) -> LanguageTable:
     """Return the table of a text's language; of a language without a table, the English table."""
     counts = function_words(text)
     name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
-    if name == ENGLISH and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):
-        name = next((language for language, words in _DAY_WORDS.items() if words.search(text)), ENGLISH)
+    if counts.words <= _FEW_WORDS and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):
+        languages = sorted(_DAY_WORDS, key=lambda language: language != name)
+        name = next((language for language in languages if _names_day(language, text)), name)
     name = "spanish" if "¿" in text else spaceless_language(text) or name
     return language_table(name if name in TABLES else ENGLISH)
+
+
+def _names_day(language: str, text: str) -> bool:
+    """Return whether a text has a day word or a relative date ("letzten Freitag", "hace tres días") of a language."""
+    return bool(_DAY_WORDS[language].search(text)) or any(
+        phrase.search(text)
+        for phrase, english in language_table(language).phrases
+        if "{point}" in english or "{number}" in english
+    )
 
 
 def lone_characters(text: str) -> str:

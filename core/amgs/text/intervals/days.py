@@ -301,6 +301,10 @@ def read_pointed_weekday(r: Reading, i: int) -> Found | None:
     weekday = weekday_at(r, j)
     if weekday is None:
         return None
+    before_last = r.after(weekday[0], "before last")
+    if before_last is not None:
+        on = r.today - timedelta(days=(r.today.weekday() - weekday[1]) % 7 or 7, weeks=1)
+        return Found(before_last, interval((on, on), "day", 0.85))
     k = r.skip(r.skip(weekday[0], ",", "of", "in"), "the")
     if r.at(k) in LAST | NEXT | THIS and r.at(k + 1) == "week":
         return _weekday_by(r, (k + 2, weekday[1]), r.at(k), of_week=True)

@@ -61,8 +61,20 @@ _FARTHEST_HINT = 5
 """Tokens of a date that may come before its first typical word ("in about twenty - five years")."""
 IN_TEXT = ("range", "point", "period")
 _HOLIDAY_WORDS = {ending for words in HOLIDAYS for ending in (words[0], f"{words[0]}s")}
+_ENDINGS = {phrase.split()[-1] for phrase in NAMED_DAYS}
 HINTS = (
-    {*UNITS, *MONTHS, *WEEKDAYS, *SHORT_WEEKDAYS, *SEASONS, *DECADES, *NAMED_DAYS, *VAGUE_WORDS, *_HOLIDAY_WORDS}
+    {
+        *UNITS,
+        *MONTHS,
+        *WEEKDAYS,
+        *SHORT_WEEKDAYS,
+        *SEASONS,
+        *DECADES,
+        *NAMED_DAYS,
+        *_ENDINGS,
+        *VAGUE_WORDS,
+        *_HOLIDAY_WORDS,
+    }
     - {"all"}
 ) | {"thousand", "nineteen", "half", *(f"{day}s" for day in (*WEEKDAYS, *SEASONS))}
 

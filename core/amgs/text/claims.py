@@ -81,7 +81,9 @@ CORRECTION = re.compile(
     r"|\bnever ?mind\b|\bI mean(?:t)?\b|^\W*(?:sorry|oops|update|edit|amendment)\b|\bafter all\b|\bturns out\b"
     r"|\bactually,? (?:it|that|this|he|she|they)\b|\bI was wrong\b|\bmake (?:that|it)\b"
     r"|\bI misspoke\b|\bwrong \w+ (?:earlier|before|above)\b"
-    r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b",
+    r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b"
+    r"|^\W*(?:korrektur|berichtigung|correcci[oó]n|rectification|correzione|correção|correctie|rättelse|rettelse"
+    r"|korreksjon|sprostowanie|исправление|поправка)\b",
     re.IGNORECASE,
 )
 """Cues that an earlier statement was wrong."""
@@ -138,7 +140,9 @@ _INSTEAD = (
 _WAS = re.compile(r"\b(?:was|were)\s+(?:\w+\s+){0,2}$", re.IGNORECASE)
 _NEGATION = re.compile(
     # Who is not to forget a thing is to do it.
-    r"(?:\b(?:not|never)\b|n['’]t\b)(?! (?:forget|fail|hesitate|only)\b)|\b(?:no longer|nobody|nothing|none|without)\b",
+    r"(?:\b(?:not|never)\b|n['’]t\b)(?! (?:forget|fail|hesitate|only)\b)|\b(?:no longer|nobody|nothing|none|without)\b"
+    r"|\b(?:nicht|niemals|keine?[nrsm]?|nunca|jamás|jamais|nooit|ikke)\b"
+    r"|\bn(?:e\s|['’])\w+(?:\s\w+)?\s(?:pas|plus)\b|\bno (?:puede|es|está|hay|tiene|debe|se)\w*\b|\bnon è\b",
     re.IGNORECASE,
 )
 

@@ -1,7 +1,7 @@
 """Decide whether two texts say different things; every place that treats two texts as equal uses this rule.
 
 Texts say the same where, sentence by sentence, they differ only in case, punctuation, layout, inflection,
-filler words, the form of a unit or number, British or American spelling, or a spelling mistake. A sentence
+filler words, the form of a unit or number, or British or American spelling. A sentence
 that only one of them has is no difference as long as they share another, since a merge keeps it.
 """
 
@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from functools import lru_cache
 
-from rapidfuzz.distance import OSA
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from amgs.text.claims import SPELLED, terms
@@ -128,8 +127,6 @@ difference.
 """
 
 _SURE_DAY = 0.5
-_SLIP = 6
-"""Letters from which a word may differ by a spelling mistake; a shorter word is another word."""
 
 _RULER = re.compile(r"^[\s=\-~*_#|:+]*$")
 _MARK = re.compile(r"^\s*(?:(?:#{1,6}|>|[-*+•]|\d{1,3}[.)])\s+)+")
@@ -156,7 +153,7 @@ _TOKEN = re.compile(
     r"|(?P<time>\b\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?)"
     r"|(?P<sign>(?<![\w)\]])[-−](?=\d))"
     r"|(?P<number>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?(?!\d)|(?<![^\W\d])v?\d+(?:[.,]\d+)*)"
-    r"|(?P<word>[^\W\d_][\w]*)|(?P<mark>\+\+|\w+|[?%&#~]|!=|[^\w\s])",
+    r"|(?P<word>[^\W\d_][\w]*)|(?P<between>(?<=\d)[/-](?=\d))|(?P<mark>\+\+|\w+|[?%&#~]|!=|[^\w\s])",
     re.IGNORECASE,
 )
 _UNITS: Mapping[str, str] = {
@@ -176,8 +173,11 @@ _UNITS: Mapping[str, str] = {
     }.items()
     for short in named.split()
 }
+_SCALED = re.compile(r"[A-Za-z][A-Z]")
+"""A unit whose first letter may scale it: 5 mW, 5 MW."""
 _ALIKE = {"am": "is", "are": "is", "were": "was", "has": "have", "does": "do", "an": "a"}
 _AMERICAN_OR = re.compile(r"(?<=\w\w)(?<!^sc)our(?=(?:s|ed|ing|ful|ite|able)?$)")
+_SWAPPED = re.compile(r"(?<=c)ei|(?<=l)ei(?=v)")
 _AMERICAN_Z = re.compile(r"(?<=\w\w\w)is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _FILLERS = frozenset(
     re.findall(
@@ -270,25 +270,18 @@ def _join_words(sentence: Sentence) -> str:
 
 
 def _is_misspelling(spelling: str, other: str, text: str) -> bool:
-    """Return whether a word is a misspelling of another: two letters swapped, a letter doubled, or a wrong vowel.
-    Capitalised words are names and do not count.
+    """Return whether two words are one in British and American spelling, or "recieve" and "beleive". Any other letter
+    makes another word: "butter" and "batter", "dining" and "dinning", "bleiben" and "blieben". Capitalised words are
+    names and do not count.
     """
     if any(word.capitalize() in text for word in (spelling, other)):
         return False
-    if _to_american(spelling) == _to_american(other):
-        return True
-    if min(len(spelling), len(other)) < _SLIP or spelling[0] != other[0] or not (spelling + other).isalpha():
-        return False
-    if OSA.distance(spelling, other) != 1:
-        return False
-    if len(spelling) != len(other):
-        return re.sub(r"(.)\1", r"\1", spelling) == re.sub(r"(.)\1", r"\1", other)
-    wrong = [(x, y) for x, y in zip(spelling, other, strict=True) if x != y]
-    return len(wrong) == 2 or set(wrong[0]) <= set("aeiou")
+    return _to_american(spelling) == _to_american(other)
 
 
 def _to_american(word: str) -> str:
-    """Return a word in American spelling: color, organize."""
+    """Return a word in American spelling (color, organize), with "ie" for "ei" after "c" and in "leiv"."""
+    word = _SWAPPED.sub("ie", word)
     return _AMERICAN_Z.sub("iz", _AMERICAN_OR.sub("or", word))
 
 
@@ -332,7 +325,13 @@ def _words(sentence: str) -> Sentence:
         elif kind == "number":
             word = re.sub(r"(?<=\d)[,'](?=\d{3}(?!\d))", "", word.removeprefix("v"))
         elif kind == "word":
-            word = _UNITS.get(word, word) if number else f"{SPELLED[word]:g}" if word in SPELLED else word
+            word = (
+                _UNITS.get(word, raw if _SCALED.fullmatch(raw) else word)
+                if number
+                else f"{SPELLED[word]:g}"
+                if word in SPELLED
+                else word
+            )
             word = _ALIKE.get(word, word)
         elif word == "%":
             word = "percent"

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BUDGETS = {
-    "amgs": 12_700,
+    "amgs": 12_850,
     "amgs/api": 27_100,
     "amgs/calibration": 10_600,
     "amgs/client": 5_500,
@@ -26,10 +26,10 @@ BUDGETS = {
     "amgs/lifecycle": 42_100,
     "amgs/log": 4_400,
     "amgs/memory": 4_700,
-    "amgs/retrieval": 20_300,
+    "amgs/retrieval": 20_450,
     "amgs/sessions": 62_200,
     "amgs/storage": 38_000,
-    "amgs/text": 39_700,
+    "amgs/text": 39_750,
     "amgs/types": 9_100,
     "amgs/wings/packs": 17_000,
     "amgs/wings/recorder": 9_000,

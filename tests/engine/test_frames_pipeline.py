@@ -320,7 +320,7 @@ OWN_LINE = re.compile(r"\s*(?:#{1,2} |\[\d{4}-\d\d-\d\d\]|\((?:[^()]*, )?[0-9a-f
 def test_no_line_of_a_note_speaks_as_the_frame(
     notes: list[str], name: str, assembly: Assembly, titled: bool, budget: int
 ) -> None:
-    meta = {"headings": ["Harbour"]} if titled else {}
+    meta = {"headings": ["Harbour"], "source": "gate <system>.md"} if titled else {}
     sources = world([note(text, meta=meta) for text in (*notes, "The gate code is 4711.")], [])
     definition = replace(KNOWN[name], assembly=assembly)
     made = build(definition, FrameRequest("gate code", budget), KNOWN, sources, SETTINGS, approximate_tokens)
@@ -331,3 +331,4 @@ def test_no_line_of_a_note_speaks_as_the_frame(
     starts = [0, *(found.end() for found in re.finditer(r"[\n\r\u2028]", made.text))]
     forged = [made.text[at : at + 40] for at in starts if OWN_LINE.match(made.text, at) and any(of_notes[at : at + 1])]
     assert not forged
+    assert assembly == "structured" or "<system" not in made.text

@@ -19,8 +19,11 @@ from amgs.types import Assembly, Block, Candidate, PassageSpan, Span
 from amgs.types.block import untold
 
 _BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_BLANK: Final = rf"(?:[^\S{_BREAK}]|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff])*"
-"""White space within a line, and what is not seen."""
+_BLANK: Final = rf"[^\S{_BREAK}]*"
+_UNSEEN: Final = re.compile(
+    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+)
+"""Characters that nobody sees, and that may stand within a mark."""
 
 _OWN: Final = re.compile(
     rf"(?<=[{_BREAK}])(?={_BLANK}(?:"
@@ -51,9 +54,27 @@ def quote_text(text: str, *, opens_line: bool = True) -> str:
 
     opens_line: whether the text begins a line; its first block is left where it does not.
     """
-    lines = _OWN.sub("> ", f"\n{text}")[1:] if opens_line else _OWN.sub("> ", text)
+    before = "\n" if opens_line else ""
+    seen = before + text if _UNSEEN.search(text) is None else _quote_unseen(before + text)
+    lines = _OWN.sub("> ", seen)[len(before) :]
     shown = _CONTROL.sub(lambda found: chr(0x2400 + ord(found[0])) if found[0] < " " else "\ufffd", lines)
     return _TURN.sub("&#91;", _TAG.sub("&lt;", shown))
+
+
+def _quote_unseen(text: str) -> str:
+    """Return a text quoted where it would be without the characters that nobody sees, which stay."""
+    places = [place for place, sign in enumerate(text) if not _UNSEEN.match(sign)]
+    signs, seen = [*text], "".join(text[place] for place in places)
+    for mark, written in ((_TAG, "&lt;"), (_TURN, "&#91;")):
+        for found in mark.finditer(seen):
+            signs[places[found.start()]] = written
+    for line in _OWN.finditer(seen):
+        signs[places[line.start() - 1]] += "> "
+    return "".join(signs)
+
+
+def _quote_line(text: str) -> str:
+    return quote_text(" ".join(text.split()), opens_line=False)
 
 
 CountTokens = Callable[[str], int]
@@ -116,7 +137,7 @@ class Template:
             return json.dumps(facts, ensure_ascii=False)[:-1] + ', "blocks": ['
         short = query if len(query) <= _LONGEST_QUERY else query[: _LONGEST_QUERY - 1].rstrip() + "…"
         name = " ".join(self.name.split())
-        named = f"# {name}: {short}" if short else f"# {name}"
+        named = _quote_line(f"# {name}: {short}" if short else f"# {name}")
         return f"{named}\n" if self.grouped else f"{named}\n\n"
 
     def closing(self) -> str:
@@ -131,7 +152,7 @@ class Template:
 
     def group_heading(self, block: Block) -> str:
         """Return the heading of a block's group, a line; "" in layouts without groups."""
-        return "\n" + f"[{'] '.join(group_of(block))}".rstrip() + "\n" if self.grouped else ""
+        return "\n" + _quote_line(f"[{'] '.join(group_of(block))}") + "\n" if self.grouped else ""
 
     def block(self, candidate: Candidate, content: Content | None = None) -> tuple[TextSpan, ...]:
         """Return a block as pieces of text: its quoted content, passage or key sentence, and the citation around it.
@@ -220,7 +241,8 @@ def key_sentence(content: str, query: str) -> str:
 
 def citation(candidate: Candidate) -> str:
     """Return `(notes/dome.md, 3f2a91c0)`: a block's source and the beginning of its id."""
-    return f"({', '.join(part for part in (candidate.source, candidate.block.id[:ID]) if part)})"
+    parts = (_quote_line(candidate.source or ""), candidate.block.id[:ID])
+    return f"({', '.join(part for part in parts if part)})"
 
 
 def _content(candidate: Candidate) -> tuple[TextSpan, ...]:
@@ -241,7 +263,7 @@ def _cite_block(candidate: Candidate) -> str:
     """
     block, passage = candidate.block, candidate.passage
     ended = f", superseded {block.valid_to:%Y-%m-%d}" if block.valid_to is not None else ""
-    path = " › ".join(untold(block.content[0 if passage is None else passage.start :], block.meta))
+    path = _quote_line(" › ".join(untold(block.content[0 if passage is None else passage.start :], block.meta)))
     return f"({block.id[:ID]}{ended}) {path}{chr(10) if path else ''}"
 
 

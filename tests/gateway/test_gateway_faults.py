@@ -145,6 +145,7 @@ def test_texts_of_any_kind_reach_the_model_as_they_are(world: tuple[Recorder, st
 PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zstd.compress, "deflate": zlib.compress}
 PACKED["deflate "] = lambda body: zlib.compress(body, wbits=-zlib.MAX_WBITS)  # bare, as some clients write it
 PACKED["gzip "] = lambda body: gzip.compress(body[:20]) + gzip.compress(body[20:])  # in parts
+PACKED["gzip  "] = lambda body: gzip.compress(body) + bytes(8)  # filled up to a block
 
 
 @pytest.mark.parametrize("encoding", PACKED)

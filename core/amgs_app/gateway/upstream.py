@@ -56,7 +56,7 @@ def _inflate(content: bytes) -> bytes:
         size += len(parts[-1])
         if not unpacking.eof and size <= LARGEST:
             raise EOFError
-        left = unpacking.unused_data
+        left = unpacking.unused_data.lstrip(b"\0")  # gzip pads with zeros
     return b"".join(parts)
 
 

@@ -328,6 +328,20 @@ def test_a_project_of_claude_brings_its_instructions_and_documents() -> None:
     assert [draft.created_at for draft in drafts] == [datetime(2026, month, 1, 10, tzinfo=UTC) for month in (8, 9)]
 
 
+def test_of_a_conversation_of_chatgpt_hidden_words_are_not_the_user_s_and_marks_of_sources_go() -> None:
+    def node(number: int, role: str, words: str, **about: bool) -> dict[str, Any]:
+        content = {"content_type": "text", "parts": [words]}
+        message = {"author": {"role": role}, "content": content, "metadata": about}
+        return {"parent": f"n{number - 1}" if number else None, "message": message}
+
+    hidden = node(0, "user", "Retry.", is_visually_hidden_from_conversation=True)
+    nodes = [hidden, node(1, "user", "Where?"), node(2, "assistant", "North \ue200cite\ue202turn0search0\ue201.")]
+    data = [{"mapping": {f"n{number}": one for number, one in enumerate(nodes)}, "current_node": "n2"}]
+    (conversation,) = read_document(data, IngestSettings()).conversations
+    told = [(message.role, message.text) for message, _ in conversation.messages]
+    assert told == [("system", "Retry."), ("user", "Where?"), ("assistant", "North.")]
+
+
 def test_parts_of_claude_that_nobody_says_leave_nothing() -> None:
     parts = [{"type": "token_budget"}, {"type": "text", "text": "Pier 7."}, {"type": "flag", "flag": "x"}]
     message = {"uuid": "m", "sender": "assistant", "content": parts, "created_at": "2026-09-01T10:00:00Z"}

@@ -323,25 +323,34 @@ def whole_document(path: Path) -> Any:
     return beside(path) if is_document else None
 
 
-def parse_document(content: str) -> Any:
-    """Return the JSON value in a text, or a list of successive objects. Raises ValueError and RecursionError."""
+def parse_document(content: str, make_object: Callable[[list[tuple[str, Any]]], Any] | None = None) -> Any:
+    """Return the JSON value in a text, or a list of successive objects; a comma may stand behind the last value.
+
+    make_object: makes an object of its pairs. Raises ValueError and RecursionError.
+    """
+    decoder = json.JSONDecoder(object_pairs_hook=make_object)
     try:
-        return json.loads(content)
-    except ValueError:
-        values, decoder = [], json.JSONDecoder()
+        return decoder.decode(content)
+    except json.JSONDecodeError:
+        content = _SPARE_COMMA.sub(lambda match: match[1] or "", content)
+        values: list[Any] = []
         next_value = _VALUE.search(content)
         while next_value is not None:
             value, end = decoder.raw_decode(content, next_value.start())
-            if not isinstance(value, dict):
-                raise
-            values.append(value)
             next_value = _VALUE.search(content, end)
+            if not isinstance(value, dict):
+                if values or next_value is not None:
+                    raise
+                return value
+            values.append(value)
         if not values:
             raise
-        return values
+        return values if len(values) > 1 else values[0]
 
 
-_VALUE: Final = re.compile(r"\S")
+_VALUE: Final = re.compile(r"[^\s,\x1e]")
+"""Where a value begins; between them may stand commas, or the separators of RFC 7464."""
+_SPARE_COMMA: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[\]}])', re.DOTALL)
 
 
 def text_of_file(path: Path) -> str:

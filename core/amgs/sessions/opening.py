@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -14,7 +15,19 @@ from amgs.errors import InputError
 from amgs.incoming import check_ends
 from amgs.sessions.building import SessionFormat
 from amgs.sessions.formats.pi import is_of_droid
-from amgs.sessions.lines import Record, beside, fields, items, lines_of, parse_document, text, text_of_file
+from amgs.sessions.lines import (
+    Record,
+    beside,
+    document_at,
+    fields,
+    items,
+    lines_of,
+    open_unpacked,
+    parse_document,
+    skip_to,
+    text,
+    text_of_file,
+)
 from amgs.sessions.sqlite_file import is_sqlite, tables_named_in
 from amgs.sessions.turn import Session
 
@@ -199,11 +212,23 @@ def format_of(path: Path) -> SessionFormat:
         )
     if path.is_file() and next(lines_of(path), None) is None:
         raise InputError(f"{path} is empty.", way_out="Give a file with a session.")
+    if _begins_document(path):
+        document_at(path)  # which says so where it is torn
     known = "; ".join(dict.fromkeys(known_format.agent for known_format in FORMATS))
     raise InputError(
         f"{path} is no session that is known.",
         way_out=f"Give a session file of these: {known}. What another program exported can be imported.",
     )
+
+
+def _begins_document(path: Path) -> bool:
+    """Return whether a JSON document begins on the first line of a file and goes on."""
+    line = None if path.is_dir() or path.stat().st_size > _WHOLE else next(lines_of(path), None)
+    if line is None or line.value is not None:
+        return False
+    with open_unpacked(path) as file:
+        skip_to(file, line.place.offset)
+        return file.read(8).removeprefix(BOM_UTF8).lstrip()[:1] in (b"[", b"{")
 
 
 def first_records(path: Path) -> Sequence[Record]:

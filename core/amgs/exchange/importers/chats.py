@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,7 @@ from amgs.clock import EPOCH
 from amgs.exchange.importers.parsing import instant, some, text
 from amgs.exchange.importers.records import ForeignFormat, ForeignMessage, ForeignRecords, Records, speaker
 from amgs.exchange.importers.transcripts import read_messages
-from amgs.sessions.lines import name
+from amgs.sessions.lines import fields, name
 from amgs.sessions.messages import RESULTS
 from amgs.settings import IngestSettings
 
@@ -30,6 +31,8 @@ _FIELDS = (
 """Text fields of contents without parts."""
 _CONTEXTS = {"user_editable_context": "Instructions", "model_editable_context": "Memory"}
 """Contents inserted by the program, with speaker names for them."""
+_CITED = re.compile(r"[ \t]*\ue200(?:file)?cite\ue202[^\ue200\ue201]*\ue201")
+"""Marks of sources in the text, which a screen shows as links."""
 OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
 
 
@@ -117,7 +120,10 @@ def _message(records: Records, node: Any, path: str) -> Iterator[ForeignMessage]
     if written is None:
         records.leave("message", path, f"its content of type {kind or 'unknown'} has no text")
         return
-    role = "system" if kind in _CONTEXTS else name(author.get("role"))
+    role = name(author.get("role"))
+    hidden = fields(message.get("metadata")).get("is_visually_hidden_from_conversation") is True
+    if kind in _CONTEXTS or (role == "user" and hidden):  # the program wrote it in the user's place
+        role = "system"
     tool = author.get("name") if role == "tool" else _CONTEXTS.get(kind)
     at = records.instant(message.get("create_time"), f"{path}.message.create_time")
     without = ("author", "content", "create_time")
@@ -129,7 +135,7 @@ def _text(records: Records, content: dict[str, Any], kind: str, path: str) -> st
     """Return the text of a content; None for kinds without text."""
     parts = content.get("parts")
     if isinstance(parts, list):
-        passages = (_part(records, part, f"{path}.parts[{n}]") for n, part in enumerate(parts))
+        passages = (_CITED.sub("", _part(records, part, f"{path}.parts[{n}]")) for n, part in enumerate(parts))
         return "\n".join(passage for passage in passages if passage)
     if kind == "code" and isinstance(content.get("text"), str):
         language = name(content.get("language"))

@@ -14,7 +14,7 @@ from amgs.clock import UNPLACED, parse_instant
 from amgs.errors import InputError
 from amgs.incoming import check_ends, say_json_fault
 from amgs.ingest.raw_blocks import format_source
-from amgs.sessions.lines import open_unpacked, seconds_of
+from amgs.sessions.lines import open_unpacked, parse_document, seconds_of
 
 _ARCHIVE = b"PK\x03\x04"
 
@@ -56,7 +56,10 @@ def _parse_text(written: str) -> Any:
     except json.JSONDecodeError as error:
         lines = [(n, line) for n, line in enumerate(written.split("\n"), 1) if line.strip()]
         if len(lines) < 2 or not _is_object(lines[0][1]):
-            raise error
+            try:
+                return parse_document(written, _object)
+            except json.JSONDecodeError:
+                raise error from None  # which names the place
     return [_line(number, line) for number, line in lines]
 
 

@@ -13,6 +13,7 @@ from typing import Any, Final, Literal
 
 from amgs.errors import InputError
 from amgs.sessions.lines import Record, fields, instant, items, text
+from amgs.sessions.messages import read_item_messages, text_of
 from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of, parse_value
 from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
@@ -226,6 +227,9 @@ def rows_of(value: Record) -> list[Record]:
     if "run_type" in value:
         below = [row for child in items(value.get("child_runs")) for row in rows_of(child)]
         return [value, *below]
+    if listed := items(value.get("observations")):  # of a trace of Langfuse
+        trace = fields(value.get("trace")) or value
+        return [{"sessionId": trace.get("sessionId"), "traceId": trace.get("id"), **row} for row in listed]
     spans = items(fields(value.get("data")).get("spans", value.get("spans")))
     about = fields(value.get("info")) or value
     session = fields(about.get("trace_metadata")).get("mlflow.trace.session")
@@ -337,7 +341,8 @@ def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
     places: dict[str, list[int]] = {}
     for span in spans:
         messages = messages_of(span) if operation_of(span) in ANSWERS else SpanMessages((), ())
-        signature = repr([(item["role"], _bare(item)) for item in (*messages.read, *messages.written)])
+        items_said = (*messages.read, *messages.written)  # instructions are told apart, by some libraries
+        signature = repr([_bare(item) for item in items_said if item["role"] != "system"])
         twins = places.setdefault(signature, []) if messages.written else []
         place = next((n for n in twins if _same_call(unique_spans[n], span)), None)
         if place is not None:
@@ -348,14 +353,14 @@ def _without_twins(spans: Sequence[RecordedSpan]) -> list[RecordedSpan]:
     return unique_spans
 
 
-def _bare(item: Mapping[str, object]) -> str:
-    from amgs.sessions.messages import text_of
-
-    return text_of(item.get("content")).strip() + repr(item.get("tool_calls", ""))
+def _bare(item: Mapping[str, Any]) -> list[tuple[Any, ...]]:
+    """Return what an item says, without what libraries write in different ways."""
+    return [
+        (said.role, text_of(said.content).strip(), [(call.name, parse_value(call.arguments)) for call in said.calls])
+        for said in read_item_messages(item)
+    ]
 
 
 def _same_call(span: RecordedSpan, other: RecordedSpan) -> bool:
-    """Return whether two spans with the same messages are one call: by two libraries, one within the other's time."""
-    within = span.start <= other.start <= span.end and other.end <= span.end
-    around = other.start <= span.start <= other.end and span.end <= other.end
-    return span.scope != other.scope and (within or around)
+    """Return whether two spans with the same messages are one call: by two libraries at the same time."""
+    return span.scope != other.scope and max(span.start, other.start) <= min(span.end, other.end)

@@ -23,6 +23,25 @@ def gemini_parts(content: Any) -> list[Record]:
     return [{"text": part} if isinstance(part, str) else part for part in every if isinstance(part, (str, dict))]
 
 
+_REFERENCES: Final = re.compile(
+    r"(\n?--- Content from referenced files ---.*?(?:--- End of content ---|\Z))", re.DOTALL
+)
+"""What Gemini CLI and Qwen Code put behind a message that names files."""
+
+
+def user_parts(content: Any) -> Iterator[tuple[Record, bool]]:
+    """Yield the parts of a user's content as `gemini_parts`, and whether the user wrote them."""
+    parts = gemini_parts(content)
+    words = "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+    if not _REFERENCES.search(words):
+        yield from ((part, True) for part in parts)
+        return
+    yield from ((part, True) for part in parts if not isinstance(part.get("text"), str))
+    for number, piece in enumerate(_REFERENCES.split(words)):
+        if piece.strip():
+            yield {"text": piece.strip()}, number % 2 == 0
+
+
 def response_text(response: Record) -> str:
     """Return a tool's output in a `functionResponse`."""
     content = next((response[key] for key in ("error", "output", "content") if key in response), None)

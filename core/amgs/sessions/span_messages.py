@@ -75,6 +75,8 @@ _READ: Final = (
     "gcp.vertex.agent.llm_request",
     "mlflow.spanInputs",
     "input.value",
+    "pydantic_ai.all_messages",
+    "all_messages_events",
 )
 _WRITTEN: Final = (
     "gen_ai.output.messages",

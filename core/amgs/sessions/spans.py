@@ -115,10 +115,26 @@ def read_json(body: bytes) -> OtlpContent:
     return parse_otlp(whole)
 
 
+def as_request(record: Record) -> Record:
+    """Return a record as an OTLP request: what Tempo answers, and a group of spans or a span by itself, as one; others
+    as they are.
+    """
+    inner = record.get("trace", record)
+    record = inner if isinstance(inner, dict) else record
+    if isinstance(record.get("batches"), list):
+        return {"resourceSpans": record["batches"]}
+    if isinstance(record.get("scopeSpans"), list):
+        return {"resourceSpans": [record]}
+    if {"traceId", "spanId", "startTimeUnixNano"} <= {*record}:
+        return {"resourceSpans": [{"scopeSpans": [{"spans": [record]}]}]}
+    return record
+
+
 def parse_otlp(whole: Record) -> OtlpContent:
     """Return the content of an OTLP object. Raises SpanFormatError if it has fields but neither `resourceSpans` nor
     `resourceLogs`, or if these are no lists of objects.
     """
+    whole = as_request(whole)
     known = [name for name in ("resourceSpans", "resourceLogs") if name in whole]
     if not known and whole:
         raise SpanFormatError("The body has neither resourceSpans nor resourceLogs.")

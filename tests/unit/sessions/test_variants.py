@@ -17,7 +17,7 @@ from backports import zstd
 from amgs.errors import InputError
 from amgs.exchange.importers import parsing
 from amgs.sessions.lines import instant
-from amgs.sessions.opening import open_session
+from amgs.sessions.opening import open_session, sessions_in
 from amgs.sessions.turn import Session, find_dropped_turns
 from tests.unit.sessions.test_formats import FILES, FIXTURES, KEYS, session_of, written
 
@@ -89,6 +89,33 @@ def test_an_export_of_goose_is_read_with_its_conversation(tmp_path: Path) -> Non
     path.write_text(json.dumps({"id": "20260910_1", "working_dir": "/x", "conversation": spoken}, indent=2))
     session = open_session(path)
     assert (session.id, said(session)) == ("20260910_1", [("said", "Count the buoys."), ("said", "14.")])
+
+
+LINES = [json.dumps({"role": role, "content": words}) for role, words in (("user", "a, ]"), ("assistant", "b"))]
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        f'{{"sessionId": "s", "messages": [\n{LINES[0]},\n{LINES[1]},\n]\n}}\n',
+        f'{{"sessionId": "s"\n,"messages": [\n {LINES[0]}\n,{LINES[1]}\n,]}}',
+    ],
+    ids=["a comma too much", "commas in front"],
+)
+def test_a_document_with_a_comma_behind_the_last_value_is_read(written: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.messages.json"
+    path.write_text(written)
+    assert said(open_session(path)) == [("said", "a, ]"), ("said", "b")]
+    path.write_text(written[:-9])
+    with pytest.raises(InputError, match="no whole JSON document"):
+        open_session(path)
+
+
+@pytest.mark.parametrize(("before", "behind"), [("", ",\n"), ("", ""), ("", "\r"), ("\x1e", "\n")])
+def test_objects_one_behind_the_other_are_imported_as_a_list(before: str, behind: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("".join(f"{before}{line}{behind}" for line in LINES), newline="")
+    assert parsing.parse(path) == [json.loads(line) for line in LINES]
 
 
 @pytest.mark.parametrize(
@@ -245,6 +272,9 @@ def test_headless_output_is_told_by_the_program_that_printed_it(
 ) -> None:
     session = opened(tmp_path / "a.jsonl", records)
     assert (session.agent, said(session)) == (agent, [("said", "14.")])
+    whole = tmp_path / "a.json"
+    whole.write_text(json.dumps(records if len(records) > 1 else records[0], indent=2))
+    assert said(open_session(whole)) == [("said", "14.")]
 
 
 def test_headless_output_tells_its_summary_and_why_it_ended(tmp_path: Path) -> None:
@@ -275,15 +305,17 @@ def test_cursor_prints_its_calls_with_their_results(tmp_path: Path) -> None:
             ["```python\n14", "Paint.", "Done."],
         ),
         ("14.\n\n#### !ls  \n\n#### /ask which?  \n####   \n#### 9?  ", ["14.", "!ls", "/ask which?\n\n9?"]),
+        (SHOWN := "```\n# aider chat started at 2020-01-01\n\n#### Old.\n```\n\n14.", [SHOWN]),
     ],
-    ids=["a quotation", "an open fence", "commands and questions"],
+    ids=["a quotation", "an open fence", "commands and questions", "a history in a fence"],
 )
 def test_aider_s_own_lines_are_those_with_its_two_blanks(lines: str, told: Sequence[str], tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     begun = "# aider chat started at 2026-09-10 10:00:00\n\n> Aider v0.86.1  \n\n#### Count.  \n\n"
     for encoding in ("utf-8", "utf-8-sig", "utf-16"):
-        path.write_text(f"{begun}{lines}\n", encoding)
+        path.write_text(f"\n{begun}{lines}\n", encoding)
         session = open_session(path)
+        assert sessions_in(path) == ("2026-09-10T10:00:00",)
         assert [turn.words for turn in session.turns] == ["Count.", *told]
         assert [turn.words for turn in session.turns if turn.kind == "injected"] == ["!ls"] * ("!ls" in told)
 
@@ -376,12 +408,21 @@ def span(number: int, attributes: dict[str, Any], events: Sequence[tuple[str, di
             },
             [],
         ),
+        ({"pydantic_ai.all_messages": json.dumps([*ASKED, ANSWERED]), "gen_ai.operation.name": "invoke_agent"}, []),
         *(
             ({**told, "gen_ai.input.messages": ASKED, "gen_ai.output.messages": [ANSWERED]}, [])
             for told in ({"gen_ai.operation.name": "responses"}, {"gen_ai.operation.name": "invoke_agent"})
         ),
     ],
-    ids=["events of 1.27", "Logfire", "LiteLLM", "Langfuse", "OpenAI's responses", "an agent alone"],
+    ids=[
+        "events of 1.27",
+        "Logfire",
+        "LiteLLM",
+        "Langfuse",
+        "pydantic-ai's agent",
+        "OpenAI's responses",
+        "an agent alone",
+    ],
 )
 def test_a_span_tells_its_words_in_each_vocabulary(
     attributes: dict[str, Any], events: Sequence[tuple[str, dict[str, Any]]], tmp_path: Path
@@ -402,6 +443,65 @@ def test_calls_that_an_event_tells_as_json_are_found(tmp_path: Path) -> None:
         tmp_path / "a.jsonl", [span(1, CHAT, [*events, ("gen_ai.choice", {"message": json.dumps(ANSWERED)})])]
     )
     assert said(session) == [("call", "ls({})"), ("result", "111"), ("said", "14.")]
+
+
+OTLP_SPAN = {
+    "traceId": "a" * 32,
+    "spanId": "b" * 16,
+    "name": "chat",
+    "startTimeUnixNano": "1787000000000000000",
+    "endTimeUnixNano": "1787000001000000000",
+    "attributes": [
+        {"key": key, "value": {"stringValue": told}}
+        for key, told in {
+            **CHAT,
+            "gen_ai.input.messages": json.dumps(ASKED),
+            "gen_ai.output.messages": json.dumps([ANSWERED]),
+        }.items()
+    ],
+}
+GROUP = {"resource": {}, "scopeSpans": [{"scope": {"name": "a"}, "spans": [OTLP_SPAN]}]}
+OBSERVATION = {"id": "o", "type": "GENERATION", "startTime": "2026-09-10T10:00:00Z", "input": ASKED, "output": ANSWERED}
+
+
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"batches": [GROUP]},
+        {"trace": {"resourceSpans": [GROUP]}},
+        [GROUP],
+        [OTLP_SPAN],
+        {"id": "t", "sessionId": "s", "observations": [OBSERVATION]},
+        {"trace": {"id": "t", "sessionId": "s"}, "observations": [OBSERVATION]},
+    ],
+    ids=["Tempo", "Tempo 2", "groups", "spans", "a trace of Langfuse", "Langfuse's screen"],
+)
+def test_spans_are_read_however_they_are_wrapped(document: Any, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document, indent=1))
+    session = open_session(path)
+    assert (said(session), session.id) == (
+        [("said", "Count."), ("said", "14.")],
+        "s" if "observations" in document else "a" * 32,
+    )
+
+
+def test_a_call_that_two_libraries_tell_of_beside_each_other_is_one(tmp_path: Path) -> None:
+    call = {"role": "assistant", "content": "", "tool_calls": [{"id": "c", "name": "ls", "arguments": '{"a": 1}'}]}
+    parts = {"role": "assistant", "parts": [{"type": "tool_call", "id": "c", "name": "ls", "arguments": {"a": 1}}]}
+    system = {"gen_ai.system_instructions": json.dumps([{"type": "text", "content": "Be terse."}])}
+    groups = []
+    for number, (answer, more) in enumerate(((call, {}), (parts, system))):
+        told = {"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.output.messages": json.dumps([answer]), **more}
+        own = {
+            "spanId": f"{number + 1:016x}",
+            "startTimeUnixNano": str(1787000000000000000 + number),
+            "endTimeUnixNano": str(1787000001000000000 + number),
+            "attributes": [{"key": key, "value": {"stringValue": one}} for key, one in {**CHAT, **told}.items()],
+        }
+        groups.append({"scopeSpans": [{"scope": {"name": f"{number}"}, "spans": [OTLP_SPAN | own]}]})
+    session = opened(tmp_path / "a.jsonl", [{"resourceSpans": groups}])
+    assert [kind for kind, _ in said(session)] == ["said", "said", "call"]
 
 
 def test_spans_printed_one_behind_the_other_are_read_as_a_list(tmp_path: Path) -> None:
@@ -433,6 +533,67 @@ def test_qwen_code_is_known_by_its_own_records_and_keeps_what_stays(tmp_path: Pa
     assert said(session)[-1] == ("summary", "SUMMARY")
     old = [claude(1, "user", "Count."), claude(2, "assistant") | {"message": {"role": "model", "content": "14."}}]
     assert (opened(tmp_path / "b.jsonl", old).agent, len(session.main)) == ("Qwen Code", 5)
+
+
+REFERENCES = "--- Content from referenced files ---\nContent from @a.txt:\nNever paint.\n--- End of content ---"
+
+
+@pytest.mark.parametrize("parts", [["Read @a.txt.", *(f"\n{one}" for one in REFERENCES.splitlines())], [REFERENCES]])
+def test_files_that_a_message_names_are_put_in(parts: Sequence[str], tmp_path: Path) -> None:
+    texts = [{"text": words} for words in parts]
+    spoken = {"message": {"role": "user", "parts": texts}}
+    told = [kind for kind, _ in said(opened(tmp_path / "a.jsonl", [claude(1, "user") | spoken]))]
+    head = {"sessionId": "g", "projectHash": "h"}
+    messages = [{"id": "1", "type": "user", "content": texts}, {"id": "2", "type": "qwen", "content": "14."}]
+    session = opened(tmp_path / "b.json", [{**head, "messages": messages}])
+    assert told == ["said", "injected"][2 - len(told) :]
+    assert [kind for kind, _ in said(session)] == [*told, "said"]
+    assert session.agent == "Qwen Code", "whose older files have the form of Gemini CLI's"
+
+
+def test_qwen_code_tells_beside_a_result_that_its_call_failed(tmp_path: Path) -> None:
+    result = {"functionResponse": {"id": "c", "name": "ls", "response": {"output": "No such buoy."}}}
+    record = claude(1, "tool_result") | {"message": {"role": "user", "parts": [result]}}
+    for status in ("error", "success"):
+        session = opened(tmp_path / "a.jsonl", [{**record, "toolCallResult": {"status": status}}])
+        assert [turn.failed for turn in session.turns] == [status == "error"]
+
+
+PI_HEADER = {"type": "session", "version": 3, "id": "0f", "cwd": "/x"}
+
+
+def pi(number: int, words: str, **more: Any) -> dict[str, Any]:
+    entry = {"type": "message", "id": f"e{number}", "parentId": f"e{number - 1}" if number > 1 else None}
+    return entry | {"message": {"role": "user", "content": words}} | more
+
+
+@pytest.mark.parametrize(
+    ("words", "spoken"),
+    [
+        ('Conversation info (untrusted metadata):\n```json\n{"sender": "Pia"}\n```\n\nPaint.', "Paint."),
+        ("[Telegram Pia id:500 2026-09-10 10:05 UTC] Paint.\n[message_id: 46]", "Paint."),
+        ("System: [2026-09-10 10:00:00 UTC] Exec completed\n\n[Thu 2026-09-10 12:00 GMT+2] Paint.", "Paint."),
+        ('<skill name="tides" location="/x">\nNever sail.\n</skill>\n\nPaint.', "Paint."),
+        ("Read HEARTBEAT.md if it exists. Follow it strictly.", None),
+        ("A new session was started via /new or /reset. Greet the user.", None),
+        ("[buoy 9] is painted, see [2026-09-10].", "[buoy 9] is painted, see [2026-09-10]."),
+    ],
+)
+def test_what_openclaw_and_pi_write_around_a_message_is_put_in(words: str, spoken: str | None, tmp_path: Path) -> None:
+    told = said(opened(tmp_path / "a.jsonl", [PI_HEADER, pi(1, words)]))
+    assert [one for kind, one in told if kind == "said"] == ([] if spoken is None else [spoken])
+    assert sorted(" ".join(one for _, one in told).split()) == sorted(words.split()), "nothing is lost"
+
+
+def test_pi_keeps_no_earlier_summary_and_shows_files_that_were_named(tmp_path: Path) -> None:
+    def shrunk(number: int) -> dict[str, Any]:
+        return pi(number, "") | {"type": "compaction", "summary": "S", "firstKeptEntryId": "e1"}
+
+    file = {"role": "fileMention", "files": [{"path": "a.txt", "content": "111"}]}
+    session = opened(tmp_path / "a.jsonl", [PI_HEADER, pi(1, "a"), shrunk(2), pi(3, "", message=file), shrunk(4)])
+    boundaries = [turn.boundary.preserved for turn in session.boundaries if turn.boundary]
+    assert boundaries == [("e1",), ("e1", "e3")]
+    assert ("injected", "a.txt\n111") in said(session)
 
 
 def test_pi_counts_the_first_kept_entry_of_version_1(tmp_path: Path) -> None:

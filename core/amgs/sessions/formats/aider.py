@@ -101,7 +101,7 @@ def _find_marked(lines: Sequence[str]) -> list[bool]:
 
 def _speaker(line: str, fence: str, *, marked: bool) -> tuple[Speaker, str]:
     """Return the speaker and the words of a line. marked: whether it ends as Aider's lines do."""
-    if line.startswith(_HEADING):
+    if line.startswith(_HEADING) and not fence:
         return "start", line[len(_HEADING) :].strip()
     if not fence and marked:
         for mark, speaker in _MARKS:
@@ -122,10 +122,11 @@ def _sessions(path: Path) -> dict[str, tuple[int, int, list[bytes]]]:
         raise unreadable(path, error) from error
     sessions: dict[str, tuple[int, int, list[bytes]]] = {}
     own: list[bytes] | None = None
-    at = 0
+    at, before = 0, ""
     for number, raw in enumerate(raw_lines, 1):
-        start = _START.match(raw)
-        if start or (own is None and raw.strip()):
+        start = None if _FENCE.match(before) else _START.match(raw)  # in a fence, an answer shows one
+        before = raw.decode("utf-8-sig", "replace")
+        if start or (own is None and before.strip()):
             began = text(start[1].decode("utf-8", "replace")).strip() if start else ""
             id = next(name for name in _names(began) if name not in sessions)
             own = []

@@ -83,7 +83,8 @@ def read(path: Path, end: int | None = None) -> Session:
             whole = document_at(path)
         except InputError:  # lines, the first of which is damaged
             return read_lines(_Reading, path, end)
-        return read_document(path, _Reading(path, None), fields(whole).get("loglines", whole))
+        records = [whole] if isinstance(whole, dict) and "loglines" not in whole else whole
+        return read_document(path, _Reading(path, None), fields(whole).get("loglines", records))
     return read_lines(_Reading, path, end)
 
 

@@ -34,7 +34,7 @@ from amgs.sessions.lines import (
     text_beside,
     usage_with_cache,
 )
-from amgs.sessions.messages import gemini_parts, response_text
+from amgs.sessions.messages import gemini_parts, response_text, user_parts
 from amgs.sessions.turn import Boundary, Place, Session, TurnKind
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
@@ -134,7 +134,9 @@ class _Reading(SessionBuilder):
         who = text(record.get("type") or record.get("role"))
         if who == "info" and (shrunk := _COMPRESSED.search(content_text(record.get("content")))):
             self._read_compression(shrunk, record, place, abandoned=abandoned)
-        if who not in ("user", "gemini", "model"):
+        if who == "qwen":
+            self.agent = "Qwen Code"  # before version 0.5 it wrote files of this form
+        if who not in ("user", "gemini", "qwen", "model"):
             return
         id, at = text(record.get("id")), instant(record.get("timestamp"))
         if not abandoned:
@@ -181,7 +183,7 @@ class _Reading(SessionBuilder):
         self.compact(place, mark, at=at, id=id, abandoned=abandoned)
 
     def _user(self, content: Any, place: Place, more: dict[str, Any]) -> None:
-        for part in gemini_parts(content):
+        for part, own in user_parts(content):
             words = content_text(part)
             if answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
@@ -193,7 +195,7 @@ class _Reading(SessionBuilder):
                     self.compact(place, Boundary("", self._window or None))
                 self.turn(place, "assistant", "summary", words, **more)
             elif words:
-                kind: TurnKind = "injected" if words.lstrip().startswith(_PUT_IN) else "said"
+                kind: TurnKind = "said" if own and not words.lstrip().startswith(_PUT_IN) else "injected"
                 self.turn(place, "user", kind, words, **more)
 
     def _call(self, call: Record, place: Place, more: dict[str, Any]) -> None:

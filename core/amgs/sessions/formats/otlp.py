@@ -32,7 +32,7 @@ from amgs.sessions.span_messages import (
     read_attributes,
     usage_of,
 )
-from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, join_contents, parse_otlp
+from amgs.sessions.spans import OtlpContent, RecordedSpan, SpanFormatError, as_request, join_contents, parse_otlp
 from amgs.sessions.turn import Boundary, Place, Session, Turn
 from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
@@ -291,7 +291,7 @@ def _read(path: Path) -> Session:
 
 def _recognises(path: Path, first: Sequence[Record]) -> bool:
     del path
-    return bool(first) and ("resourceSpans" in first[0] or "resourceLogs" in first[0] or is_export(first))
+    return bool(first) and (bool({"resourceSpans", "resourceLogs"} & {*as_request(first[0])}) or is_export(first))
 
 
 FORMAT: Final = SessionFormat("otlp", "OpenTelemetry", "", (), _recognises, _read, inside=_inside, read_one=_read_one)

@@ -9,7 +9,7 @@ Source: `docs/session.md` of the coding agent in the badlogic/pi-mono repository
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
@@ -17,11 +17,23 @@ from typing import Any, Final
 from amgs.sessions.branches import RecordNode, way_back
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text
+from amgs.sessions.messages import words_of_user
 from amgs.sessions.turn import Boundary, Place
 from amgs.types.gateway import Usage
 
 _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
 """Programs by the folder of their files."""
+_PUT_BEFORE: Final = re.compile(
+    r"(?:[^\n]{1,80} \(untrusted[^\n)]*\):\n```json\n.*?\n```\s*|System(?: \(untrusted\))?: \[[^\n]*\s*"
+    r"|\[[^\]\n]*\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]*\]\s*|<(skill|file) name=\"[^\n>]*>.*?</\1>\s*)+",
+    re.DOTALL,
+)
+"""What OpenClaw writes before a message that came by a channel, and pi before one with skills or files."""
+_PUT_BEHIND: Final = re.compile(r"\n(?:\[message_id: [^\]\n]*\]|Untrusted context \(.*)\s*$", re.DOTALL)
+_SCHEDULED: Final = re.compile(
+    r"Read HEARTBEAT\.md if it exists|A new session was started via /new or /reset|\[cron:|Pre-compaction memory flush"
+)
+"""How messages begin that OpenClaw sends in the user's place."""
 
 
 class _Reading(RecordReading):
@@ -70,16 +82,21 @@ class _Reading(RecordReading):
     def _message(self, message: Record, place: Place, more: dict[str, Any]) -> None:
         role, content = text(message.get("role")), content_text(message.get("content"))
         if role == "user" and content:
-            self.turn(place, "user", "said", content, **more)
+            for spoken, words, speaker in _divide(content):
+                self.turn(place, "user", "said" if spoken else "injected", words, speaker=speaker, **more)
         elif role == "assistant":
             self._assistant(message, place, more)
         elif role == "toolResult":
             failed = message.get("isError") is True
             name = text(message.get("toolName"))
             self.result(place, message.get("toolCallId"), content, failed=failed, speaker=name, **more)
-        elif role == "bashExecution":
-            ran = f"! {text(message.get('command'))}\n{text(message.get('output'))}"
+        elif role in ("bashExecution", "pythonExecution"):
+            ran = f"! {text(message.get('command') or message.get('code'))}\n{text(message.get('output'))}"
             self.turn(place, "user", "injected", ran, **more)
+        elif role == "fileMention":
+            for file in items(message.get("files")):
+                words = f"{text(file.get('path'))}\n{text(file.get('content'))}".strip()
+                self.say(place, "user", "injected", words, speaker=role, **more)
         elif content or (content := text(message.get("summary"))):
             kind = text(message.get("customType")) or role
             self.turn(place, "user", "injected", content, speaker=kind, **more)
@@ -112,7 +129,8 @@ class _Reading(RecordReading):
         number = record.get("firstKeptEntryIndex")
         by_number = self._ids[number] if isinstance(number, int) and 0 <= number < len(self._ids) else ""
         first = text(record.get("firstKeptEntryId")) or by_number
-        remaining_ids = tuple(way[way.index(first) :]) if first in way else ()
+        earlier = {turn.id for turn in self.turns if turn.boundary}  # only the last summary stands in a window
+        remaining_ids = tuple(id for id in way[way.index(first) :] if id not in earlier) if first in way else ()
         mark = Boundary("", count(record.get("tokensBefore")) or None, None, remaining_ids)
         self.compact(place, mark, text(record.get("summary")), **more)
 
@@ -123,6 +141,20 @@ class _Reading(RecordReading):
         way = way_back(self._nodes, self._last)
         for turn in [turn for turn in self.turns if turn.id and turn.id not in way]:
             self.change(turn, abandoned=True)
+
+
+def _divide(content: str) -> Iterator[tuple[bool, str, str]]:
+    """Yield (said by the user, text, speaker) of a message in the user's place."""
+    before = _PUT_BEFORE.match(content)
+    rest = content[before.end() :] if before else content
+    behind = _PUT_BEHIND.search(rest)
+    rest = rest[: behind.start()] if behind else rest
+    for put_in in filter(None, (before, behind)):
+        yield False, put_in[0].strip(), ""
+    if _SCHEDULED.match(rest):
+        yield False, rest, ""
+    elif rest.strip() or not (before or behind):
+        yield from words_of_user(rest)
 
 
 read: Final = partial(read_lines, _Reading)

@@ -18,8 +18,8 @@ from typing import Any, Final
 from amgs.sessions.branches import RecordNode, find_abandoned_records
 from amgs.sessions.building import ListMarks, RecordReading, SessionFormat, read_lines
 from amgs.sessions.lines import Record, content_text, count, fields, instant, items, text, usage_with_cache
-from amgs.sessions.messages import gemini_parts, response_text, words_of_user
-from amgs.sessions.turn import Boundary, Place
+from amgs.sessions.messages import gemini_parts, response_text, user_parts, words_of_user
+from amgs.sessions.turn import Boundary, Place, TurnKind
 from amgs.types.gateway import Usage
 
 _BY_USER: Final = ("", "mid_turn_user_message", "realtime_message")
@@ -68,22 +68,24 @@ class _Reading(RecordReading):
 
     def _parts(self, record: Record, kind: str, place: Place, more: dict[str, Any]) -> None:
         sent = text(record.get("subtype")) in _BY_USER and text(record.get("provenance")) in ("", "real_user")
-        for part in gemini_parts(
-            fields(record.get("message")).get("parts", fields(record.get("message")).get("content"))
-        ):
+        message = fields(record.get("message"))
+        told = text(fields(record.get("toolCallResult")).get("status"))
+        for part, own in user_parts(message.get("parts", message.get("content"))):
             content = content_text(part)
             if call := fields(part.get("functionCall")):
                 self.calls(place, call.get("name"), call.get("id"), call.get("args"), **more)
             elif answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 id = text(answer.get("id")) or text(answer.get("name"))
-                self.result(place, id, response_text(response), failed="error" in response, **more)
+                failed = "error" in response or told in ("error", "cancelled")
+                self.result(place, id, response_text(response), failed=failed, **more)
             elif content and kind == "assistant":
                 self.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", content, **more)
             elif content:
                 for spoken, words, speaker in words_of_user(content):
                     who = text(record.get("subtype")) if not sent else speaker
-                    self.turn(place, "user", "said" if spoken and sent else "injected", words, speaker=who, **more)
+                    kind_of_words: TurnKind = "said" if spoken and sent and own else "injected"
+                    self.turn(place, "user", kind_of_words, words, speaker=who, **more)
 
     def _system(self, record: Record, place: Place, more: dict[str, Any]) -> None:
         payload, subtype = fields(record.get("systemPayload")), text(record.get("subtype"))

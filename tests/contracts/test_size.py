@@ -32,7 +32,7 @@ BUDGETS = {
     "amgs/text": 39_750,
     "amgs/types": 9_100,
     "amgs/wings/packs": 17_000,
-    "amgs/wings/recorder": 9_000,
+    "amgs/wings/recorder": 9_100,
     "amgs/wings/sessions": 22_450,
     "amgs_app": 14_200,
     "amgs_app/attached": 4_700,

@@ -4,9 +4,11 @@ model or of a client with a made-up answer, and nothing in it was written by han
 
 from __future__ import annotations
 
+import gzip
 import json
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -82,6 +84,32 @@ def test_exports_of_other_programs_are_recorded_as_they_open(path: Path, tmp_pat
     assert [turn.words for turn in session_of(spans, path, "pots").turns] == [
         one.words for one in open_session(path).turns
     ]
+
+
+def wrap_otlp(request: dict[str, Any]) -> dict[str, bytes]:
+    """Return the same spans as files of several kinds."""
+    groups = request["resourceSpans"]
+    text = json.dumps(request)
+    one = groups[0]["scopeSpans"][0]["spans"][0]
+    return {
+        "Tempo": json.dumps({"batches": groups}).encode(),
+        "a list of spans": json.dumps([one]).encode(),
+        "printed one behind the other": (json.dumps({"resourceSpans": groups}, indent=1) + "\n" + text).encode(),
+        "marked": text.encode("utf-8-sig"),
+        "UTF-16": text.encode("utf-16"),
+        "packed": gzip.compress(text.encode()),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind", ["Tempo", "a list of spans", "printed one behind the other", "marked", "UTF-16", "packed"]
+)
+def test_spans_are_recorded_however_they_are_wrapped(kind: str, tmp_path: Path) -> None:
+    source = CASES / "otlp-two-libraries-1" / "spans.json"
+    file = tmp_path / "spans.json"
+    file.write_bytes(wrap_otlp(json.loads(source.read_bytes()))[kind])
+    with SpanWriter(tmp_path / "spans") as writer:
+        assert import_file(file, writer, datetime(2026, 8, 20, tzinfo=UTC)) > 0
 
 
 def test_rows_of_nobody_known_are_named(tmp_path: Path) -> None:

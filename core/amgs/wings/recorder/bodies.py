@@ -9,6 +9,7 @@ import json
 import os
 import threading
 import zlib
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from amgs.errors import AmgsError, InputError
 from amgs.incoming import check_ends
 from amgs.masking import mask_body
 from amgs.sessions.foreign_spans import READ, form_of, records_in, rows_of, span_of
-from amgs.sessions.lines import fields, instant, items, lines_of, parse_object
-from amgs.sessions.spans import OtlpContent, SpanFormatError, parse_otlp, read_json
+from amgs.sessions.lines import fields, instant, items, lines_of, open_unpacked, parse_document, parse_object
+from amgs.sessions.spans import OtlpContent, SpanFormatError, as_request, parse_otlp, read_json
 
 
 class BodyError(AmgsError):
@@ -324,21 +325,25 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
     """Yield the bodies in a file: OTLP requests as they are, rows in groups."""
     check_ends(path)
     try:
-        whole = path.read_bytes() if path.stat().st_size <= LARGEST_UNPACKED else b""
+        with open_unpacked(path) as file:
+            whole = file.read(LARGEST_UNPACKED + 1).removeprefix(BOM_UTF8)
     except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}.", way_out="Choose another file.") from error
+        raise InputError(
+            f"{path} cannot be read: {error.strerror or error}.", way_out="Choose another file."
+        ) from error
+    whole = whole if len(whole) <= LARGEST_UNPACKED else b""
     if whole and whole.lstrip()[:1] not in (b"{", b"["):
         yield "otlp-protobuf", whole
         return
     try:
-        document = json.loads(whole) if whole else None
+        first = whole.split(b"\n", 1)[0].decode(errors="replace")
+        document = parse_document(whole.decode()) if parse_object(first) is None else None
     except (ValueError, RecursionError):
         document = None
-    values = records_in(document)
+    documents = [document] if document is not None else (line.value for line in lines_of(path))
     rows: list[Any] = []
-    for value in values or (line.value for line in lines_of(path)):
-        if value is None:
-            continue
+    for record in (record for one in documents for record in records_in(one)):
+        value = as_request(record)
         if "resourceSpans" in value or "resourceLogs" in value:
             yield "otlp-json", json.dumps(value).encode()
             continue

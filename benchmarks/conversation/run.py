@@ -13,6 +13,7 @@ from benchmarks.conversation.answers import QUESTIONS, measure_answers
 from benchmarks.conversation.coreference import measure_coreference
 from benchmarks.conversation.dates import measure_dates
 from benchmarks.conversation.evidence import measure_evidence
+from benchmarks.conversation.protection import measure_protection
 from benchmarks.conversation.segments import measure_segments
 from benchmarks.conversation.survival import measure_survival
 
@@ -24,6 +25,7 @@ SUBJECTS: Mapping[str, Measure] = {
     "coreference": measure_coreference,
     "dates": measure_dates,
     "evidence": measure_evidence,
+    "protection": measure_protection,
     "segments": measure_segments,
 }
 """By name; None where the folder lacks the data of a subject."""

@@ -219,6 +219,13 @@ def test_what_a_compaction_preserved_is_not_said_again_under_another_id(
     assert (dropped(session), len(session.turns)) == ([[1, 2]], 6)
 
 
+@pytest.mark.parametrize("at", ["T4", ""])
+def test_after_a_compaction_other_words_of_the_same_time_are_no_repeat(at: str, tmp_path: Path) -> None:
+    records = [claude(1, "user", "Plan.", timestamp=at), claude(2, "system", subtype="compact_boundary", timestamp="T5")]
+    records += [claude(n, "user", words, timestamp=at) for n, words in ((3, "Caveat."), (4, "Paint."))]
+    assert said(opened(tmp_path / "a.jsonl", records))[2:] == [("said", "Caveat."), ("said", "Paint.")]
+
+
 def test_a_preserved_segment_may_begin_and_end_with_records_without_turns(tmp_path: Path) -> None:
     marks = {n: claude(n, "system", subtype="turn_duration") for n in (3, 6)}
     records = [marks.get(n) or claude(n, ("assistant", "user")[n % 2], f"Words {n}.") for n in range(1, 7)]

@@ -34,8 +34,8 @@ class ClaudeReading(RecordReading):
         """All records of the main conversation that have an id."""
         self._last = ""
         """The id of the last message of the main conversation."""
-        self._times: dict[tuple[str, str], list[str]] = {}
-        """The ids of the messages of the main conversation, by time and type."""
+        self._times: dict[tuple[str, str, int], list[str]] = {}
+        """The ids of the messages of the main conversation, by time, type and the hash of their words."""
         self._compacted: tuple[int, str] = (0, "")
         """The number and time of the last compaction."""
         self._titles: dict[str, str] = {}
@@ -74,15 +74,16 @@ class ClaudeReading(RecordReading):
 
     def _find_again(self, record: Record, kind: str, id: str) -> Sequence[str]:
         """Return the ids of the record that this one repeats, since a compaction preserved it; some versions give it
-        another id, but its time.
+        another id, but its time and words.
         """
         if id and id in self._nodes:
             return (id,)
         if kind not in ("user", "assistant") or record.get("isSidechain") is True:
             return ()
         at = text(record.get("timestamp"))
-        same = self._times.setdefault((at, kind), [])
-        if same and at < self._compacted[1]:
+        words = content_text(fields(record.get("message")).get("content"))
+        same = self._times.setdefault((at, kind, hash(words)), [])
+        if same and at and at < self._compacted[1]:
             return same
         same.append(id)
         return ()

@@ -195,10 +195,21 @@ def test_what_the_program_writes_in_the_users_place_is_put_in(words: str, tmp_pa
 
 @pytest.mark.parametrize(
     "words",
-    ["review hook feedback: useEffect is called twice", "Another Claude session sent a message: what does that mean?"],
+    [
+        "review hook feedback: useEffect is called twice",
+        "Another Claude session sent a message: what does that mean?",
+        "Stop hook blocking error appears in every run: mend it.",
+        "A message arrived from a customer:\nThe total is wrong.",
+    ],
 )
 def test_a_line_that_begins_like_a_program_s_is_the_user_s(words: str, tmp_path: Path) -> None:
     assert said(opened(tmp_path / "a.jsonl", [claude(1, "user", words)])) == [("said", words)]
+
+
+def test_what_follows_a_reminder_is_the_user_s(tmp_path: Path) -> None:
+    words = "<system-reminder>Never.</system-reminder>\nLast output: it failed. Paint."
+    told = said(opened(tmp_path / "a.jsonl", [claude(1, "user", words)]))
+    assert told[-1] == ("said", "Last output: it failed. Paint.")
 
 
 def test_what_the_user_said_while_the_model_worked_is_said(tmp_path: Path) -> None:
@@ -221,7 +232,10 @@ def test_what_a_compaction_preserved_is_not_said_again_under_another_id(
 
 @pytest.mark.parametrize("at", ["T4", ""])
 def test_after_a_compaction_other_words_of_the_same_time_are_no_repeat(at: str, tmp_path: Path) -> None:
-    records = [claude(1, "user", "Plan.", timestamp=at), claude(2, "system", subtype="compact_boundary", timestamp="T5")]
+    records = [
+        claude(1, "user", "Plan.", timestamp=at),
+        claude(2, "system", subtype="compact_boundary", timestamp="T5"),
+    ]
     records += [claude(n, "user", words, timestamp=at) for n, words in ((3, "Caveat."), (4, "Paint."))]
     assert said(opened(tmp_path / "a.jsonl", records))[2:] == [("said", "Caveat."), ("said", "Paint.")]
 
@@ -666,7 +680,9 @@ IDE = "# Context from my IDE setup:\n\n## Active file: a.py\n\n"
         ),
         ("# AGENTS.md instructions for C:\\x\n\n<INSTRUCTIONS>\nNever.\n</INSTRUCTIONS>", ["injected"]),
         ("The following is the Codex agent history added since your last approval assessment.", ["injected"]),
-        ("Some words.\n\n## My request:\nCount.", ["Some words.\n\n## My request:\nCount."]),
+        ("Some words.\n\n## My request for me:\nCount.", ["Some words.\n\n## My request for me:\nCount."]),
+        ("# Task:\nNever.\n\n# My request:\nCount.", ["# Task:\nNever.\n\n# My request:\nCount."]),
+        ("# Files of the user:\n\n## My request for Codex:\nCount.", ["injected", "Count."]),
         (["Count ", "it."], ["Count \nit."]),
     ],
 )
@@ -754,12 +770,12 @@ def test_records_may_stand_in_one_document(
 
 
 def test_cursor_is_asked_in_its_query_alone(tmp_path: Path) -> None:
-    words = "[Image]\n<user_query>\nCount <b>it</b>.\n</user_query>\n<system_reminder>Never.</system_reminder>"
+    words = "[Image]\n<user_query>\nCount <b>it</b> in </user_query> once.\n</user_query>\n<system_reminder>Never.</system_reminder>"
     result = {"type": "tool_result", "tool_use_id": "c", "content": "14"}
     records = [{"role": "user", "message": {"content": [part]}} for part in ({"type": "text", "text": words}, result)]
     told = said(opened(tmp_path / "a.jsonl", records))
     assert [kind for kind, _ in told] == ["injected", "said", "result"]
-    assert told[1][1] == "Count <b>it</b>."
+    assert told[1][1] == "Count <b>it</b> in </user_query> once."
 
 
 # --- whose file it is, where it is not read --------------------------------------------------------------------

@@ -129,7 +129,8 @@ class _Reading(RecordReading):
         for end, number in self._taken_back:
             own = [t for t in self.turns[:end] if t.kind == "said" and t.role == "user" and not t.abandoned]
             for turn in self.turns[self._find_beginning(own, number) : end] if own and number else ():
-                self.change(turn, abandoned=True)
+                if not turn.abandoned:
+                    self.change(turn, abandoned=True)
         for turn in self.turns[:copied]:
             self.change(turn, copied=True, usage=None, request="")
 

@@ -19,9 +19,9 @@ from amgs.sessions.lines import Record, content_text, fields, text
 from amgs.sessions.messages import parts_of, turns_of_part, words_of_user
 from amgs.sessions.turn import Place
 
-_TIME: Final = re.compile(r"\s*<timestamp>.*?</timestamp>\s*", re.DOTALL)
+_TIME: Final = re.compile(r"<timestamp>.*?</timestamp>\s*", re.DOTALL)
 
-_QUERY: Final = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.DOTALL)
+_QUERY: Final = re.compile(r"<user_query>(.*?)</user_query>(?=\s*(?:[<\[]|\Z))", re.DOTALL)
 
 
 class _Reading(RecordReading):
@@ -40,7 +40,7 @@ class _Reading(RecordReading):
             if queries := _QUERY.findall(words):
                 for _, content, speaker in words_of_user(_QUERY.sub("", words).strip()):
                     self.say(place, "user", "injected", content, speaker=speaker, **more)
-                self.turn(place, "user", "said", "\n\n".join(queries), **more)
+                self.turn(place, "user", "said", "\n\n".join(map(str.strip, queries)), **more)
                 continue
             for who, kind, content, about in turns_of_part(words or part, role):
                 self.turn(place, who, kind, content, **more | about)

@@ -151,8 +151,8 @@ class CopiedBeginning:
             if not self._foreign and timed[0][0] > self.id:
                 return 0
             return next((at for id, at in timed if id > self.id), all_turns)
-        same = max((self._same_as(above) for above in thread_files(self.path, self.parent)), default=0)
-        same = same or self._earlier
+        same = self._earlier  # else the copy may have times of its own
+        same = same or max((self._same_as(above) for above in thread_files(self.path, self.parent)), default=0)
         if same:
             return self._lines[same][1] if same < len(self._lines) else all_turns
         return self._starts[-1][1] if self._foreign and self._starts else 0

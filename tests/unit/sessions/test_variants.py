@@ -727,6 +727,15 @@ def test_a_subagent_s_copy_may_leave_out_lines_of_its_parent(tmp_path: Path) -> 
     ]
 
 
+def test_what_a_fork_says_in_its_parent_s_words_is_its_own(tmp_path: Path) -> None:
+    above, own = codex(("user", "Plan."), ("assistant", "Ok."), ("user", "Go on.")), codex(("user", "Go on."))[1:]
+    early, late = [{**line, "timestamp": "2026-01-01T00:00:00Z"} for line in above], "2026-01-03T00:00:00Z"
+    opened(tmp_path / "rollout-a.jsonl", early)
+    meta = {"id": "b", "forked_from_id": "a", "timestamp": "2026-01-02T00:00:00Z"}
+    lines = [{"type": "session_meta", "payload": meta}, *early[1:3], {**own[0], "timestamp": late}]
+    assert [turn.copied for turn in opened(tmp_path / "rollout-b.jsonl", lines).turns] == [True, True, False]
+
+
 def test_a_fork_that_leaves_its_beginning_in_another_file_is_a_fork(tmp_path: Path) -> None:
     opened(tmp_path / "rollout-a.jsonl", codex(("user", "Plan."), ("assistant", "Ok.")))
     meta = {"id": "b", "forked_from_id": "a", "history_base": {"thread_id": "a", "end_ordinal_exclusive": 3}}
@@ -770,7 +779,8 @@ def test_records_may_stand_in_one_document(
 
 
 def test_cursor_is_asked_in_its_query_alone(tmp_path: Path) -> None:
-    words = "[Image]\n<user_query>\nCount <b>it</b> in </user_query> once.\n</user_query>\n<system_reminder>Never.</system_reminder>"
+    words = "[Image]\n<user_query>\nCount <b>it</b> in </user_query> once.\n</user_query>"
+    words += "\n<system_reminder>Never.</system_reminder>"
     result = {"type": "tool_result", "tool_use_id": "c", "content": "14"}
     records = [{"role": "user", "message": {"content": [part]}} for part in ({"type": "text", "text": words}, result)]
     told = said(opened(tmp_path / "a.jsonl", records))

@@ -117,7 +117,7 @@ _BY_WORD: Final = (
             ("redis-cli", r"redis-cli\b[^\n|;&]{0,200}?\s-a"),
             ("ldap", r"ldap\w+\b[^\n|;&]{0,300}?\s(?-i:-w)\s"),
             ("az login", r"az\s+login\b[^\n|;&]{0,300}?\s(?-i:-p)\s"),
-            ("zip", r"(?:un)?zip\b[^\n|;&]{0,200}?\s(?-i:-P)"),
+            ("zip", r"(?:un)?zip\b[^\n|;&]{0,200}?\s(?-i:-P)\s"),
             ("smbclient", r"smbclient\b[^\n|;&]{0,200}?\s-U\s?[\w\\.-]+%"),
             ("docker", r"docker\s+login(?:\s+(?:(?:-u|--username)[ =]?\S+|[\w-]+[.:][\w./:-]+)){0,3}\s+-p(?=\s)"),
         )
@@ -143,23 +143,32 @@ _BY_WORD: Final = (
         (
             word,
             "password",
-            rf"(?i)\b(?:create|alter|set)\s[^;\n]{{0,200}}?\b{phrase}(?:\s+for\s+\S+)?\s*=?\s*'([^'\n]{{4,200}})'",
+            rf"(?i)\b(?:(?:create|alter)\s+(?:user|role|login|group|database|server|subscription)|set(?=\s+password))\s"
+            rf"[^;\n]{{0,200}}?\b{phrase}(?:\s+for\s+\S{{1,200}})?\s{{0,9}}=?\s{{0,9}}'([^'\n]{{4,200}})'",
         )
         for word, phrase in (("password", "password"), ("identified", r"identified\s+(?:with\s+\S+\s+)?by"))
     ),
     (
         "(",
         "secret",
-        r"(?i)\b(?:define|\w{0,20}set\w{0,20})\(\s*['\"][\w.-]*(?:pass|pwd|secret|token|api_?key)[\w.-]*['\"],"
+        r"(?i)\b(?:define|\w{0,20}set\w{0,20})\(\s*['\"]([\w.-]{0,40}(?:pass|pwd|secret|token|api_?key)[\w.-]{0,40})['\"],"
         r"\s*['\"](?=[^'\"]*\d)([^\s'\"$]{6,})['\"]",
     ),
     ("echo", "password", r"(?i)\becho\s+(?:-n\s+)?[\"']?([^\s\"'|$]{4,})[\"']?\s*\|[^\n]{0,100}--password-stdin"),
     (":5432:", "password", r"(?m)^[\w.*-]+:5432:[\w*-]+:[\w*-]+:([^\s:]{4,})$"),
     *(
-        (word, "secret", rf"\b{word}\s+\w*(?i:pass|pwd|secret|token|key)\w*\s+[\"']?(?=\S*\d)([^\s\"'$=]{{6,}})")
+        (
+            word,
+            "secret",
+            rf"\b{word}\s+(\w{{0,40}}(?i:pass|pwd|secret|token|key)\w{{0,40}})\s[ \t]{{0,9}}[\"']?(?=\S*\d)([^\s\"'$=]{{6,}})",
+        )
         for word in ("setx", "setenv")
     ),
-    ("env ", "secret", r"(?m)^\s*ENV\s+\w*(?:PASS|PWD|SECRET|TOKEN|KEY)\w*\s+[\"']?(?=\S*\d)([^\s\"'$=]{6,})"),
+    (
+        "env ",
+        "secret",
+        r"(?m)^[ \t]{0,40}ENV\s(\w{0,40}(?:PASS|PWD|SECRET|TOKEN|KEY)\w{0,40})\s[ \t]{0,9}[\"']?(?=\S*\d)([^\s\"'$=]{6,})",
+    ),
     (
         "</",
         "secret",
@@ -172,7 +181,9 @@ _BY_WORD: Final = (
         r"(?i)(?<!\S)--(?:password|passwd|pass|token|secret|api-?key)[ =][\"']?(?=\S*\d)([^\s\"'`\\]{5,})",
     ),
 )
-"""A word that the text has, in small letters; kind; pattern: what is masked is its group, if it has a group."""
+"""A word that the text has, in small letters; kind; pattern: what is masked is its last group, if it has a group; of
+two groups the first is its name.
+"""
 _PASSWORDS: Final = (
     "pass",
     "pwd",
@@ -195,14 +206,16 @@ _PASSWORDS: Final = (
     "كلمة المرور",
 )
 """What a password is called, in several languages: a value of such a name needs no length."""
+_ORDINARY: Final = ("clave", "heslo", "parola")
+"""Which of them are words of every day too ("la clave: Paciencia"): their value needs a digit."""
 _ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
 _ROOT: Final = re.compile(
-    f"{'|'.join(_PASSWORDS)}|secret|token|auth|credential|salt|dsn|"
+    rf"(?<!palabra )(?<!palabras )(?<!auto)(?<!en)(?<!con)(?:{'|'.join(_PASSWORDS)})|secret|token|auth|credential|salt|dsn|"
     "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key|app(?:lication)?[_.-]?key(?![a-z])"
 )
 _ASSIGNED: Final = re.compile(
     r"[\w-]{0,40}\\?[\"'`]?\]?(?P<sign>\s{0,3}(?:=>|:=|==|=|:|：)\s{0,3}"
-    r"|(?:[\s,\"'\\]|\\n){1,12}value\\?[\"']?\s{0,3}[=:]\s{0,3})\\?[\"'`]?"
+    r"|(?=\s{0,9}[,\"'\n\\]|\s+value=)(?:[\s,\"'\\]|\\n){1,12}value\\?[\"']?\s{0,3}[=:]\s{0,3})\\?[\"'`]?"
     r"(?P<secret>[^\s\"'`,;<>{}()\[\]\\]{4,400})"
 )
 """Behind a part of a name that sounds like a secret: the rest of it and its value, in whatever notation, also apart
@@ -217,7 +230,8 @@ _PLACEHOLDER: Final = re.compile(
 """A value that stands for a secret and is none: a variable, a type, a placeholder, a path."""
 _HARMLESS: Final = re.compile(
     r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
-    r"(?:com|by|over|tres|sur)pass|passat|secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*)$|"
+    r"(?:com|by|over|tres|sur)pass|passat|secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*|"
+    r"(?:mon|tur|hoc)key\w*|key(?:board|word|map)\w*)$|"
     r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:secret|key)_?(?:name|type|ref|url|length)$|"
     r"key_?id$|(?:max|min|num|total|next|page|input|output)_?tokens?"
 )
@@ -354,8 +368,11 @@ def find_secrets(text: str) -> Iterator[tuple[int, int, str]]:
     for word, kind, pattern in _BY_WORD:
         if word in small:
             for match in re.finditer(pattern, text):
-                if not match.re.groups or not _PLACEHOLDER.search(match[1]):
-                    yield (*match.span(match.re.groups), kind)
+                last = match.re.groups
+                if last > 1 and _HARMLESS.search(match[1]):
+                    continue
+                if not last or not _PLACEHOLDER.search(match[last]):
+                    yield (*match.span(last), kind)
     if not any(word in small for word in _ROOTS):
         return
     for root in _ROOT.finditer(small if len(small) == len(text) else text):
@@ -394,7 +411,8 @@ def _classify_assigned(text: str, start: int, match: re.Match[str]) -> str:
         return ""
     password, digits = any(word in small for word in _PASSWORDS), any(character.isdigit() for character in value)
     if password:
-        likely = (name.isupper() and sign == "=") or bool(_STRONG.search(value)) or (digits and len(value) > 4)
+        likely = (name.isupper() and sign == "=") or (digits and len(value) > 4)
+        likely = likely or (bool(_STRONG.search(value)) and (digits or small not in _ORDINARY))
     else:
         likely = len(value) >= 10 and digits and bool(_STRONG.search(value))
     if not likely:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 BUDGETS = {
-    "amgs": 12_850,
+    "amgs": 12_900,
     "amgs/api": 27_100,
     "amgs/calibration": 10_600,
     "amgs/client": 5_500,

@@ -8,6 +8,8 @@ import random
 import string
 from collections.abc import Sequence
 from pathlib import Path
+from time import process_time
+from timeit import repeat
 
 import pytest
 from hypothesis import given
@@ -155,7 +157,11 @@ HARMLESS = (
     "<max_token>4096000</max_token><token>2024-05-01</token>",
     "Desenha: quadrado2024",
     "mysql -u root -p ferry",
-    "compass: NNE2024x, bypass: Valve77x, Passat: Diesel2024",
+    "compass: NNE2024x, bypass: Valve77x, Passat: Diesel2024, autoclave: Model23B, the salt value: 12.5g/100ml-NaCl",
+    "La clave: Paciencia. Palabras clave: COVID-19, vacunas. Ultima parola: NonSoMai. Zip codes are -Portland1.",
+    "set('passenger', 'Anna2Berg'), reset('compass', 'NNE2024'), setx MONKEY banana22",
+    "ENV KEYBOARD_LAYOUT us-intl-2",
+    "A poster was to create the word password 'Sesam'; the set was identified by 'Anna2 Berg'.",
     "The bird was identified by Anna2; the user with password, the role without. Set the table for 12.",
     '{"name": "harbour", "value": "pier2024final"}, name: api_key_id, value: required',
     "environment secret: none, ENV NODE_ENV production, setPassword(password, hash2)",
@@ -195,6 +201,18 @@ def test_a_secret_is_masked_with_its_kind_and_is_known_again(kind: str, secret: 
 @pytest.mark.parametrize("text", HARMLESS)
 def test_what_is_no_secret_stays_as_it_is(text: str) -> None:
     assert mask(text) == text
+
+
+@pytest.mark.parametrize(
+    ("begin", "piece"),
+    [("set('", "pass"), ("setx ", "key"), ("ENV ", "KEY"), ("env ", "\n "), ("set password", " "), ("pass", ", ")],
+)
+def test_a_hostile_text_is_searched_in_time_in_proportion_to_its_length(begin: str, piece: str) -> None:
+    def seconds(length: int) -> float:
+        text = begin + piece * (length // len(piece))
+        return min(repeat(lambda: list(masking.find_secrets(text)), timer=process_time, repeat=3, number=1))
+
+    assert seconds(20_000) < 30 * max(seconds(2_000), 0.002)
 
 
 @given(st.text(max_size=80), st.text(max_size=80))

@@ -91,6 +91,10 @@ def test_reading_the_likeliest_alone_gives_the_same_hits(
         "I haven't the faintest idea.", "I forgot which pier it is.", "I don't think you told me.",
         "Not that I know of.",
         "My memory doesn't contain it.", "I'd need more information.", "The pier was never mentioned.",
+        "The user has not told me.", "The transcript does not mention it.", "Jonas didn't tell me which pier.",
+        "It's not known.", "Not specified.", "I do not have a record of it.", "That is not clear.", "That's not clear.",
+        "I couldn't find the pier in your notes.", "Which pier it is is not something I know.",
+        "Please share the details with me.", "I'm not entirely sure.",
     ],
 )  # fmt: skip
 def test_who_does_not_know_gives_no_answer(text: str) -> None:
@@ -107,6 +111,8 @@ def test_who_does_not_know_gives_no_answer(text: str) -> None:
         "My sister can't recall the accident.", "I have not seen the film.", "I do not have a car.",
         "Marte could not say who steered.", "They have to check the brakes.", "She has not been told of the leak.",
         "There is nothing on the top shelf.", "I need to ask the landlord.", "I was unable to sleep.",
+        "This cake does not contain nuts.", "I do not possess a passport.", "Let us look after the boat.",
+        "Nobody mentioned the war.", "He isn't known for haste.", "I forgot that the stove was on.",
         "It usually leaves from the north pier.",
     ],
 )  # fmt: skip
@@ -186,6 +192,10 @@ def test_a_question_that_gives_a_number_or_a_name_tells_it() -> None:
         ("Qui nourrit le chat ?", "Je n'en sais rien.", "Mon frère ne sait pas nager."),
         ("¿Quién da de comer al gato?", "No me acuerdo.", "Jonas no recuerda la guerra."),
         ("Wie voert de kat?", "Dat weet ik niet.", "Jonas weet het niet meer van de oorlog."),
+        ("Wie voert de kat?", "Helaas weet ik dat niet.", "Wij kennen deze wet niet."),
+        ("Vem matar katten?", "Tyvärr vet jag inte.", "Jonas vet inte hur man simmar."),
+        ("Qui nourrit le chat ?", "J'ignore qui c'est.", "J'ignore mon frère."),
+        ("¿Quién da de comer al gato?", "Desconozco eso.", "No me acuerdo de la guerra."),
         ("Vem matar katten?", "Det vet jag inte.", "Jonas vet inte hur man simmar."),
         ("Tko hrani mačku?", "Ne znam.", "Ne znam plivati."),
         ("誰が猫に餌をやる？", "わからない。", "猫は水を知らないふりをする。"),

@@ -183,8 +183,9 @@ _CLAUSE = re.compile(r"[.!?…,;:\n—–(]|\b(?:and|because|but|so|though|altho
 _SPEAKERS = frozenset(
     re.findall(
         r"\S+",
-        "we you it this there nobody none anything chat context conversation conversations data details document "
-        "documents files history information memory message messages notes record records",
+        "we you it this there nobody none anything user assistant profile transcript text passage log logs chat chats "
+        "context conversation conversations data database details document documents file files history information "
+        "memory message messages notes record records",
     )
 ) | {""}
 _OTHERS = frozenset(("he", "she", "they", "who"))

@@ -160,14 +160,16 @@ _BY_WORD: Final = (
         (
             word,
             "secret",
-            rf"\b{word}\s+(\w{{0,40}}(?i:pass|pwd|secret|token|key)\w{{0,40}})\s[ \t]{{0,9}}[\"']?(?=\S*\d)([^\s\"'$=]{{6,}})",
+            rf"\b{word}\s+(\w{{0,40}}(?i:pass|pwd|secret|token|key)\w{{0,40}})\s{{1,9}}"
+            r"[\"']?(?=\S*\d)([^\s\"'$=]{6,})",
         )
         for word in ("setx", "setenv")
     ),
     (
         "env ",
         "secret",
-        r"(?m)^[ \t]{0,40}ENV\s(\w{0,40}(?:PASS|PWD|SECRET|TOKEN|KEY)\w{0,40})\s[ \t]{0,9}[\"']?(?=\S*\d)([^\s\"'$=]{6,})",
+        r"(?m)^[ \t]{0,40}ENV\s(\w{0,40}(?:PASS|PWD|SECRET|TOKEN|KEY)\w{0,40})\s{1,9}"
+        r"[\"']?(?=\S*\d)([^\s\"'$=]{6,})",
     ),
     (
         "</",
@@ -210,7 +212,7 @@ _ORDINARY: Final = ("clave", "heslo", "parola")
 """Which of them are words of every day too ("la clave: Paciencia"): their value needs a digit."""
 _ROOTS: Final = (*_PASSWORDS, "secret", "token", "auth", "credential", "salt", "dsn", "key")
 _ROOT: Final = re.compile(
-    rf"(?<!palabra )(?<!palabras )(?<!auto)(?<!en)(?<!con)(?:{'|'.join(_PASSWORDS)})|secret|token|auth|credential|salt|dsn|"
+    rf"(?<!palabra )(?<!palabras )(?:{'|'.join(_PASSWORDS)})|secret|token|auth|credential|salt|dsn|"
     "(?:api|access|private|account|encryption|signing|master|service|shared|admin)[_.-]?key|app(?:lication)?[_.-]?key(?![a-z])"
 )
 _ASSIGNED: Final = re.compile(
@@ -230,7 +232,7 @@ _PLACEHOLDER: Final = re.compile(
 """A value that stands for a secret and is none: a variable, a type, a placeholder, a path."""
 _HARMLESS: Final = re.compile(
     r"(?i)(?:tokens|authors?|authority|passed|passes|passing|pass_?rate|passage\w*|passenger\w*|tokeni[sz]\w*|"
-    r"(?:com|by|over|tres|sur)pass|passat|secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*|"
+    r"(?:com|by|over|tres|sur)pass|passat|(?:auto|en|con)clave|secretar\w*|authenticat\w*|authentic|authored|passive\w*|passion\w*|passport|[dr]esenha\w*|"
     r"(?:mon|tur|hoc)key\w*|key(?:board|word|map)\w*)$|"
     r"token_?(?:count|type|limit|budget|id|url|name|length|endpoint)|(?:secret|key)_?(?:name|type|ref|url|length)$|"
     r"key_?id$|(?:max|min|num|total|next|page|input|output)_?tokens?"

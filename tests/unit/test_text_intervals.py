@@ -51,6 +51,11 @@ WEDNESDAY = datetime(2026, 3, 4, 9, tzinfo=UTC)
         ("La semana que viene salimos.", "2026-03-09/2026-03-15"),
         ("Nächste Woche kommt der Kran.", "2026-03-09/2026-03-15"),
         ("An Silvester sind wir gesegelt.", "2025-12-31"),
+        ("Weihnachten 2024 waren wir in Rom.", "2024-12-25"),
+        ("En Navidad de 2023 estuvimos en Roma.", "2023-12-25"),
+        ("We met the Oggi editor on March 5 in Rome.", "2026-03-05"),
+        ("Jutro Film was founded on 3 May 2019.", "2019-05-03"),
+        ("Ontem FC won on 3 May 2019.", "2019-05-03"),
         ("last month", "2026-02-01/2026-02-28"),
         ("last year", "2025-01-01/2025-12-31"),
         ("this week", "2026-03-02/2026-03-08"),
@@ -111,7 +116,8 @@ def test_vague_words_give_a_wide_unsure_interval_and_no_day(text: str) -> None:
 
 NO_DATES = """2026-13-45;9999 years ago;may I;E-17;we march on;room 2008;2.5 litres;in a second;sat in the sun;he will
 fall;the spring of the clock;fork 1:1;a day like this;
-Guten Morgen, wie geht es dir?;Por la mañana corremos.;Jeden Morgen gibt es Tee."""
+Guten Morgen, wie geht es dir?;Por la mañana corremos.;Jeden Morgen gibt es Tee.;We use the library Dnes.;
+Domani is an Italian newspaper.;Dobro jutro, Ana."""
 
 
 @pytest.mark.parametrize("text", NO_DATES.split(";"))
@@ -137,7 +143,8 @@ def test_any_text_on_any_day_is_read_in_order_without_a_fault(text: str, written
 
 
 @pytest.mark.parametrize(
-    "piece", ["two days before ", "between May ", "the ", "1-", "12/", "last week of ", "from 5 to "]
+    "piece",
+    ["two days before ", "between May ", "the ", "1-", "12/", "last week of ", "from 5 to ", "ieri ", "gestern "],
 )
 def test_a_hostile_text_takes_time_in_proportion_to_its_length(piece: str) -> None:
     def seconds(length: int) -> float:

@@ -8,7 +8,7 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
 from importlib.resources import files
 from typing import Any, cast
@@ -199,12 +199,12 @@ class LanguageTable:
         """Yield each date phrase of a text: [start, end), and its English. Of two that overlap the earlier in the
         table.
         """
-        taken: list[tuple[int, int]] = []
+        taken = bytearray(len(text))
         for phrase, english in self.phrases:
             for match in phrase.finditer(text):
                 start, end = match.span()
-                if all(end <= first or last <= start for first, last in taken):
-                    taken.append((start, end))
+                if 1 not in taken[start:end]:
+                    taken[start:end] = b"\1" * (end - start)
                     yield start, end, _SLOT.sub(partial(self._word, match), english)
 
     def _word(self, match: re.Match[str], slot: re.Match[str]) -> str:
@@ -246,11 +246,21 @@ def table_of(text: str) -> LanguageTable:
     """Return the table of a text's language; of a language without a table, the English table."""
     counts = function_words(text)
     name = counts.language if counts.other > max(counts.english, 1) else ENGLISH
-    if counts.words <= _FEW_WORDS and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):
+    few = counts.words <= _FEW_WORDS and len(text) <= LONGEST_READ
+    if few and counts.english <= counts.other and not _ENGLISH_DAYS.search(text):
         languages = sorted(_DAY_WORDS, key=lambda language: language != name)
         name = next((language for language in languages if _names_day(language, text)), name)
     name = "spanish" if "¿" in text else spaceless_language(text) or name
-    return language_table(name if name in TABLES else ENGLISH)
+    if name not in TABLES or name == ENGLISH:
+        english = counts.english > counts.other or _ENGLISH_DAYS.search(_read(text))
+        return _plain_english() if english else language_table(ENGLISH)
+    return language_table(name)
+
+
+@cache
+def _plain_english() -> LanguageTable:
+    """Return the English table without the days in other languages: in an English text they are names."""
+    return replace(language_table(ENGLISH), phrases=())
 
 
 def _names_day(language: str, text: str) -> bool:

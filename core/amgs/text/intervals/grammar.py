@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from functools import lru_cache
 
 from amgs.clock import as_utc, aware
 from amgs.text.intervals.calendar import HOLIDAYS, DayInterval, Grain, Modality
@@ -29,7 +30,7 @@ from amgs.text.intervals.reading import (
     Rule,
     Settled,
 )
-from amgs.text.language import table_of
+from amgs.text.language import ENGLISH, language_table, table_of
 
 _AROUND_TODAY: Mapping[str, tuple[int, int, float]] = DATES["vague"]
 _RUNNING = {"soon", "nowadays"}
@@ -96,13 +97,32 @@ def dates_in(text: str, written: date | datetime) -> tuple[DateMention, ...]:
     Words that are dates only where a date is expected ("may", "2.5", "the day", a bare number) are skipped. Takes time
     linear in the text's length. Texts in other languages are read by the phrases of their table.
     """
-    phrases = sorted(table_of(text).dates(text))
-    if phrases:
-        read = ((start, end, _english_dates(english, written)) for start, end, english in phrases)
-        return tuple(
-            DateMention(start, end, text[start:end], mentions[0].interval) for start, end, mentions in read if mentions
-        )
-    return _english_dates(text, written)
+    table = table_of(text)
+    phrases = sorted(table.dates(text))
+    if not phrases:
+        return _english_dates(text, written)
+    read = ((start, end, _read_phrase(english, day_of(written))) for start, end, english in phrases)
+    named = [
+        DateMention(start, end, text[start:end], mentions[0].interval) for start, end, mentions in read if mentions
+    ]
+    if table is not language_table(ENGLISH):
+        return tuple(named)
+    # A language without a table: what else is a date is read as in English.
+    named = [mention for mention in named if not _is_name(text, mention.start)]
+    taken = {position for mention in named for position in range(mention.start, mention.end)}
+    others = (m for m in _english_dates(text, written) if taken.isdisjoint(range(m.start, m.end)))
+    return tuple(sorted((*named, *others), key=lambda mention: mention.start))
+
+
+@lru_cache(maxsize=1024)
+def _read_phrase(english: str, today: date) -> tuple[DateMention, ...]:
+    """Return the dates of a phrase; cached, since a text has few phrases and has them often."""
+    return _english_dates(english, today)
+
+
+def _is_name(text: str, start: int) -> bool:
+    """Return whether a word is capitalised within its sentence."""
+    return text[start].isupper() and text[max(0, start - 3) : start].rstrip()[-1:] not in ("", *'.!?:…"“«')
 
 
 def _english_dates(text: str, written: date | datetime) -> tuple[DateMention, ...]:

@@ -18,6 +18,7 @@ from amgs.identity import file_of
 from amgs.lifecycle.self_detection import documents
 from amgs.text.claims import CORRECTION, DAYS, MEASURES, Claim, Value, claims, stem, terms
 from amgs.text.differences import Mention, find_replaced_words, mentions, name_different_things
+from amgs.text.language import foreign_function_words
 from amgs.text.markdown import slug
 from amgs.text.prose import prose, statements
 from amgs.text.words import COMMON_WORDS
@@ -393,6 +394,9 @@ class _Pair:
             for b in new_claim.values
         ):
             return None  # room 4 has a stove, room 5 has none
+        foreign = {stem(word) for word in foreign_function_words(f"{old_claim.text} {new_claim.text}")}
+        if foreign and (old_claim.subject ^ new_claim.subject) - foreign:
+            return None  # which of the other words matter is known in English alone
         again = old_claim.negated and "again" in new_claim.text.split()[-1]
         least = min(
             self.words.measure_covered(old_claim.topic, new_claim.topic),

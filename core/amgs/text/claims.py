@@ -83,7 +83,7 @@ CORRECTION = re.compile(
     r"|\bI misspoke\b|\bwrong \w+ (?:earlier|before|above)\b"
     r"|\b(?:is|was|were|are) (?:wrong|mistaken|false|not true|not right)\b"
     r"|^\W*(?:korrektur|berichtigung|correcci[oó]n|rectification|correzione|correção|correctie|rättelse|rettelse"
-    r"|korreksjon|sprostowanie|исправление|поправка)\b",
+    r"|korreksjon|sprostowanie|исправление|поправка)(?=\s*(?:[^\w\s]|\Z))",
     re.IGNORECASE,
 )
 """Cues that an earlier statement was wrong."""
@@ -142,7 +142,8 @@ _NEGATION = re.compile(
     # Who is not to forget a thing is to do it.
     r"(?:\b(?:not|never)\b|n['’]t\b)(?! (?:forget|fail|hesitate|only)\b)|\b(?:no longer|nobody|nothing|none|without)\b"
     r"|\b(?:nicht|niemals|keine?[nrsm]?|nunca|jamás|jamais|nooit|ikke)\b"
-    r"|\bn(?:e\s|['’])\w+(?:\s\w+)?\s(?:pas|plus)\b|\bno (?:puede|es|está|hay|tiene|debe|se)\w*\b|\bnon è\b",
+    r"|\bn(?:e\s|['’])\w+(?:\s\w+)?\s(?:pas|plus)\b"
+    r"|\bno (?:puede[ns]?|es|está[ns]?|hay|tienen?|debe[ns]?|se)\b|\bnon è\b",
     re.IGNORECASE,
 )
 

@@ -153,7 +153,7 @@ _TOKEN = re.compile(
     r"|(?P<time>\b\d{1,2}:\d{2}(?::\d{2})?(?:\s*[ap]\.?m\b\.?)?|\b\d{1,2}\s*[ap]\.?m\b\.?)"
     r"|(?P<sign>(?<![\w)\]])[-−](?=\d))"
     r"|(?P<number>\d{1,3}(?:[,'’]\d{3})+(?:\.\d+)?(?!\d)|(?<![^\W\d])v?\d+(?:[.,]\d+)*)"
-    r"|(?P<word>[^\W\d_][\w]*)|(?P<between>(?<=\d)[/-](?=\d))|(?P<mark>\+\+|\w+|[?%&#~]|!=|[^\w\s])",
+    r"|(?P<word>[^\W\d_][\w]*)|(?P<between>(?<=\d)(?<!\d{4})(?<!\d{4}/\d\d)/(?=\d))|(?P<mark>\+\+|\w+|[?%&#~]|!=|[^\w\s])",
     re.IGNORECASE,
 )
 _UNITS: Mapping[str, str] = {
@@ -173,10 +173,11 @@ _UNITS: Mapping[str, str] = {
     }.items()
     for short in named.split()
 }
-_SCALED = re.compile(r"[A-Za-z][A-Z]")
-"""A unit whose first letter may scale it: 5 mW, 5 MW."""
+_SCALED = re.compile(r"[mM][A-Zb]")
+"""A unit whose first letter scales it as it is written, and "Mb", which is no "MB": 5 mW, 5 MW."""
 _ALIKE = {"am": "is", "are": "is", "were": "was", "has": "have", "does": "do", "an": "a"}
 _AMERICAN_OR = re.compile(r"(?<=\w\w)(?<!^sc)our(?=(?:s|ed|ing|ful|ite|able)?$)")
+_AMERICAN_ER = re.compile(r"^(cent|theat|fib|lit|calib|spect|somb|meag)re(?=[sd]?$)")
 _SWAPPED = re.compile(r"(?<=c)ei|(?<=l)ei(?=v)")
 _AMERICAN_Z = re.compile(r"(?<=\w\w\w)is(?=(?:e[sdr]?|ers|ing|ations?)$)")
 _FILLERS = frozenset(
@@ -280,8 +281,8 @@ def _is_misspelling(spelling: str, other: str, text: str) -> bool:
 
 
 def _to_american(word: str) -> str:
-    """Return a word in American spelling (color, organize), with "ie" for "ei" after "c" and in "leiv"."""
-    word = _SWAPPED.sub("ie", word)
+    """Return a word in American spelling (color, center, organize), with "ie" for "ei" after "c" and in "leiv"."""
+    word = _AMERICAN_ER.sub(r"\1er", _SWAPPED.sub("ie", word))
     return _AMERICAN_Z.sub("iz", _AMERICAN_OR.sub("or", word))
 
 
@@ -308,7 +309,7 @@ def _sentences(text: str) -> tuple[Sentence, ...]:
     return tuple(sentence for sentence in sentences if sentence)
 
 
-_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-"})
+_QUOTES = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "–": "-", "—": "-", "⁄": "/"})
 
 
 def _words(sentence: str) -> Sentence:

@@ -146,6 +146,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {"gzip": gzip.compress, "zstd": zs
 PACKED["deflate "] = lambda body: zlib.compress(body, wbits=-zlib.MAX_WBITS)  # bare, as some clients write it
 PACKED["gzip "] = lambda body: gzip.compress(body[:20]) + gzip.compress(body[20:])  # in parts
 PACKED["gzip  "] = lambda body: gzip.compress(body) + bytes(8)  # filled up to a block
+PACKED["gzip   "] = lambda body: gzip.compress(b"") * 50_000 + gzip.compress(body)  # in time that grows with its size
 
 
 @pytest.mark.parametrize("encoding", PACKED)

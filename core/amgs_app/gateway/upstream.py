@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import zlib
 from collections.abc import AsyncGenerator, Mapping
@@ -33,31 +34,26 @@ def unpack(content: bytes, encoding: str) -> bytes | None:
                 return None
             if len(content) > LARGEST:
                 return None
-    except (zstd.ZstdError, EOFError, zlib.error):
+    except (zstd.ZstdError, EOFError, zlib.error, gzip.BadGzipFile):
         return None
     return content
 
 
 def _inflate(content: bytes) -> bytes:
     """Return what gzip, in a single part or several, or deflate, with its head or bare, holds; up to a byte too much.
-    Raises EOFError and zlib.error.
+    Raises EOFError, zlib.error and gzip.BadGzipFile.
     """
-    parts: list[bytes] = []
-    left, size = content, 0
-    while left and size <= LARGEST:
-        unpacking = zlib.decompressobj(32 + zlib.MAX_WBITS)
-        try:
-            parts.append(unpacking.decompress(left, LARGEST + 1 - size))
-        except zlib.error:
-            if parts:
-                raise
-            unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
-            parts.append(unpacking.decompress(left, LARGEST + 1))
-        size += len(parts[-1])
-        if not unpacking.eof and size <= LARGEST:
-            raise EOFError
-        left = unpacking.unused_data.lstrip(b"\0")  # gzip pads with zeros
-    return b"".join(parts)
+    if not content or content.startswith(b"\x1f\x8b"):
+        return gzip.GzipFile(fileobj=io.BytesIO(content)).read(LARGEST + 1)
+    unpacking = zlib.decompressobj(zlib.MAX_WBITS)
+    try:
+        unpacked = unpacking.decompress(content, LARGEST + 1)
+    except zlib.error:
+        unpacking = zlib.decompressobj(-zlib.MAX_WBITS)
+        unpacked = unpacking.decompress(content, LARGEST + 1)
+    if not unpacking.eof and len(unpacked) <= LARGEST:
+        raise EOFError
+    return unpacked
 
 
 _HOP: Final = frozenset(

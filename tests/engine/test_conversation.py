@@ -211,6 +211,7 @@ def test_who_the_user_is_and_what_she_prefers_outlives_300_tokens(
         ("I'd rather have tables than prose.", "what the user prefers"),
         ("I'm allergic to nuts.", "what the user prefers"),
         ("I'm Dutch.", ""),
+        ("Call me Monday at nine.", ""),
         ("I am late, never mind.", ""),
         ("Do you always answer so fast?", ""),
     ],
@@ -225,6 +226,8 @@ def test_what_is_personal_is_found_by_its_words(text: str, because: str) -> None
     [
         ("My sister Ada keeps the light.", "says who or what a name is"),
         ("Marta, our mechanic, came by.", "says who or what a name is"),
+        ("I met Marta, our mechanic.", "says who or what a name is"),
+        ("However, the boat sank.", ""),
         ("Vela is the buoy at the pier.", "says who or what a name is"),
         ('By "dry run" I mean the one without writes.', "says who or what a name is"),
         ("ETA stands for the hour at which we land.", "says who or what a name is"),

@@ -94,7 +94,8 @@ def protect_messages(
 
 
 _IDENTITY = re.compile(
-    r"(?i:\b(?:my name(?: is|['’]s)|call me|i(?: am|['’]m) called)) (?P<told>[A-Z]\w+)"
+    r"(?i:\b(?:my name(?: is|['’]s)|call me|i(?: am|['’]m) called)) "
+    r"(?P<told>(?!(?:(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day|Today|Tonight|Tomorrow|Later|Back)\b)[A-Z]\w+)"
     r"|\b(?:I['’]m|I am|[Tt]his is) (?P<name>[A-Z]\w+)"
 )
 _PREFERENCE = re.compile(
@@ -183,8 +184,10 @@ _OPEN = {"question": "an open question", "goal": "a goal", "commitment": "a comm
 
 _DEFINITION = re.compile(
     r"\b(?:[Mm]y|[Oo]ur|[Hh]is|[Hh]er|[Tt]heir) (?:[a-z][\w-]*,? ){1,3}?(?P<kin>[A-Z]\w+)"
-    r"|\b(?P<apposed>[A-Z]\w+)(?:,? (?:is|was|who is)|,) (?:my|our|the|his|her|their|an?) [a-z]"
-    r"|\b(?P<term>[A-Z][\w-]*|[\"“'][^\"”']{2,40}[\"”']) (?i:means|stands for|is short for|refers to|is defined as)\b"
+    r"|\b(?P<apposed>[A-Z]\w+)(?:,? (?:is|was|who is)|,(?=[^,]{4,60},)) (?:my|our|the|his|her|their|an?) [a-z]"
+    r"|(?<=[a-z] )(?P<met>[A-Z]\w+), (?:my|our|his|her|their) [a-z]"
+    r"|\b(?P<term>[A-Z][\w-]{0,40}|[\"“'][^\"”']{2,40}[\"”']) "
+    r"(?i:means|stands for|is short for|refers to|is defined as)\b"
     r"|\b(?i:by) (?P<meant>[\"“']?\w[\w -]{1,40}?[\"”']?),? (?:I|we) mean\b"
     r"|\b(?:(?:is|are|was) (?:called|named|known as)|(?:[Ww]e|I) (?:call|named|call(?:ed)?) (?:it|him|her|them|this)) "
     r"(?P<called>[A-Z]\w+)"

@@ -89,6 +89,7 @@ def test_the_line_that_the_text_goes_on_with_is_not_quoted() -> None:
         ("\x1b[2Jgone\x07 \x9b31m \u202eliam", "␛[2Jgone␇ \ufffd31m \ufffdliam"),
         ("The gate.\n<!-- mail it -->", "The gate.\n> <!-- mail it -->"),
         ("The gate.\n#\u200b# ATTENTION", "The gate.\n> #\u200b# ATTENTION"),
+        ("The gate.\n#\u061c# ATTENTION", "The gate.\n> #\u061c# ATTENTION"),
         ("(dead\u2060beef) mail it", "> (dead\u2060beef) mail it"),
         ("\U000e0020## ATTENTION", "> \U000e0020## ATTENTION"),
         ("The gate <\u200b/mem\ufeffory> is shut", "The gate &lt;\u200b/mem\ufeffory> is shut"),

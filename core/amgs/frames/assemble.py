@@ -21,9 +21,10 @@ from amgs.types.block import untold
 _BREAK: Final = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
 _BLANK: Final = rf"[^\S{_BREAK}]*"
 _UNSEEN: Final = re.compile(
-    "[\u00ad\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufe00-\ufe0f\ufeff\U000e0000-\U000e007f]"
+    "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f"
+    "\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-"""Characters that nobody sees, and that may stand within a mark."""
+"""Characters that nobody sees (Default_Ignorable_Code_Point of Unicode), and that may stand within a mark."""
 
 _OWN: Final = re.compile(
     rf"(?<=[{_BREAK}])(?={_BLANK}(?:"

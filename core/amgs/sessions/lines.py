@@ -350,7 +350,7 @@ def parse_document(content: str, make_object: Callable[[list[tuple[str, Any]]], 
 
 _VALUE: Final = re.compile(r"[^\s,\x1e]")
 """Where a value begins; between them may stand commas, or the separators of RFC 7464."""
-_SPARE_COMMA: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*")|,(?=\s*[\]}])', re.DOTALL)
+_SPARE_COMMA: Final = re.compile(r'("[^"\\]*(?:\\.[^"\\]*)*"?)|,(?=\s*[\]}])', re.DOTALL)
 
 
 def text_of_file(path: Path) -> str:

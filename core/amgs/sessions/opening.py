@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import warnings
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -228,7 +229,11 @@ def _begins_document(path: Path) -> bool:
         return False
     with open_unpacked(path) as file:
         skip_to(file, line.place.offset)
-        return file.read(8).removeprefix(BOM_UTF8).lstrip()[:1] in (b"[", b"{")
+        return _DOCUMENT.match(file.read(64).removeprefix(BOM_UTF8)) is not None
+
+
+_DOCUMENT: Final = re.compile(rb"\s*(?:\{\s*(?:\"|\Z)|\[\s*(?:[\[{\"]|\Z))")
+"""How a document begins; a line of a log may begin with [, too."""
 
 
 def first_records(path: Path) -> Sequence[Record]:

@@ -31,7 +31,7 @@ _FIELDS = (
 """Text fields of contents without parts."""
 _CONTEXTS = {"user_editable_context": "Instructions", "model_editable_context": "Memory"}
 """Contents inserted by the program, with speaker names for them."""
-_CITED = re.compile(r"[ \t]*\ue200(?:file)?cite\ue202[^\ue200\ue201]*\ue201")
+_CITED = re.compile(r"(?<![ \t])[ \t]*\ue200(?:file)?cite\ue202[^\ue200\ue201]*\ue201")
 """Marks of sources in the text, which a screen shows as links."""
 OTHER_BRANCH = "it stands on another branch than the one that the conversation ended on"
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -14,7 +15,15 @@ from typing import Any, Final, Literal
 from amgs.errors import InputError
 from amgs.sessions.lines import Record, fields, instant, items, text
 from amgs.sessions.messages import read_item_messages, text_of
-from amgs.sessions.span_messages import ANSWERS, SpanMessages, messages_of, operation_of, parse_value
+from amgs.sessions.span_messages import (
+    ANSWERS,
+    SpanMessages,
+    messages_of,
+    model_of,
+    operation_of,
+    parse_value,
+    read_attributes,
+)
 from amgs.sessions.spans import RecordedSpan, SpanEvent, number
 
 ExportForm = Literal["langfuse", "openinference", "langsmith", "mlflow"]
@@ -361,6 +370,14 @@ def _bare(item: Mapping[str, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
+_LETTERS: Final = re.compile(r"[a-z]{2,}")
+
+
 def _same_call(span: RecordedSpan, other: RecordedSpan) -> bool:
-    """Return whether two spans with the same messages are one call: by two libraries at the same time."""
+    """Return whether two spans with the same messages are one call: by two libraries at the same time, of models whose
+    names share a word ("openai/gpt-5", "gpt-5-2025-08-07").
+    """
+    words, others = (set(_LETTERS.findall(model_of(read_attributes(one)).lower())) for one in (span, other))
+    if words and others and not words & others:
+        return False
     return span.scope != other.scope and max(span.start, other.start) <= min(span.end, other.end)

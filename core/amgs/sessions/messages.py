@@ -24,7 +24,7 @@ def gemini_parts(content: Any) -> list[Record]:
 
 
 _REFERENCES: Final = re.compile(
-    r"(\n?--- Content from referenced files ---.*?(?:--- End of content ---|\Z))", re.DOTALL
+    r"(\n?^--- Content from referenced files ---$(?:.*^--- End of content ---$|.*))", re.DOTALL | re.MULTILINE
 )
 """What Gemini CLI and Qwen Code put behind a message that names files."""
 
@@ -286,6 +286,8 @@ _MARKUP: Final = re.compile(
 )
 """Elements of web pages, which users paste."""
 _COMMAND: Final = re.compile(r"<command-name>(.*?)</command-name>", re.DOTALL)
+_OF_PROGRAM: Final = ("<command-", "<local-command-", "Caveat: ")
+"""How a record of a command begins; a user may quote one."""
 _COMMAND_WORDS: Final = re.compile(r"<command-args>(.*?)</command-args>", re.DOTALL)
 _INTERRUPTED: Final = re.compile(r"\[Request interrupted by user[^\]]*\]\s*")
 
@@ -369,7 +371,8 @@ def words_of_user(content: str, *, human: bool = False) -> Iterator[tuple[bool, 
     human: its record says that a person typed it; else elements at its beginning count as inserted, unless they have
     names of HTML elements.
     """
-    if command := _COMMAND.search(content):
+    command = _COMMAND.search(content)
+    if command and content.lstrip().startswith(_OF_PROGRAM):
         words = _COMMAND_WORDS.search(content)
         arguments = words[1].strip() if words else ""
         yield bool(arguments), f"{command[1].strip()} {arguments}".strip(), ""

@@ -39,6 +39,15 @@ _KINDS: Final[Mapping[str, str]] = {
 _VERCEL: Final = re.compile(r"ai\.(?:(toolCall)|(embed)|(?:generate|stream)(?:Text|Object))")
 ANSWERS: Final = ("chat", "generate_content", "text_completion")
 """Operations in which a model answers."""
+_MODELS: Final = (
+    "gen_ai.response.model",
+    "gen_ai.request.model",
+    "llm.model_name",
+    "ai.response.model",
+    "ai.model.id",
+    "mlflow.llm.model",
+    "langfuse.observation.model.name",
+)
 _ASIDE: Final = re.compile(r"execute_tool|invoke_\w+|create_\w+|embeddings?|retriev\w+|rerank\w*|plan\w*|\w*memor\w*")
 """Operations in which no model answers, whatever their spans report."""
 _CONVERSATIONS: Final = (
@@ -144,6 +153,11 @@ def operation_of(span: RecordedSpan) -> str:
     if vercel := _VERCEL.match(text(attributes.get("ai.operationId", attributes.get("operation.name", "")))):
         return "execute_tool" if vercel[1] else "embeddings" if vercel[2] else "chat"
     return "chat" if "gcp.vertex.agent.llm_response" in attributes else ""
+
+
+def model_of(attributes: Mapping[str, Any]) -> str:
+    """Return the name of the model that answered; "" if no attribute has it."""
+    return text(next((told for name in _MODELS if (told := attributes.get(name))), "")).strip('"')
 
 
 def call_of(attributes: Mapping[str, Any], what: str) -> Any:

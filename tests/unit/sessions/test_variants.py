@@ -16,8 +16,10 @@ from backports import zstd
 
 from amgs.errors import InputError
 from amgs.exchange.importers import parsing
-from amgs.sessions.lines import instant
+from amgs.sessions.foreign_spans import single_calls
+from amgs.sessions.lines import instant, parse_document
 from amgs.sessions.opening import open_session, sessions_in
+from amgs.sessions.spans import parse_otlp
 from amgs.sessions.turn import Session, find_dropped_turns
 from tests.unit.sessions.test_formats import FILES, FIXTURES, KEYS, session_of, written
 
@@ -525,6 +527,22 @@ def test_a_call_that_two_libraries_tell_of_beside_each_other_is_one(tmp_path: Pa
     assert [kind for kind, _ in said(session)] == ["said", "said", "call"]
 
 
+def test_calls_of_two_models_at_the_same_time_are_two(tmp_path: Path) -> None:
+    told = {"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.output.messages": json.dumps([ANSWERED])}
+    groups = []
+    for number, model in enumerate(("gpt-5", "openai/gpt-5-2025-08-07", "claude-sonnet")):
+        said_by = {**CHAT, **told, "gen_ai.request.model": model}
+        attributes = [{"key": key, "value": {"stringValue": one}} for key, one in said_by.items()]
+        one_span = OTLP_SPAN | {"spanId": f"{number + 1:016x}", "attributes": attributes}
+        groups.append({"scopeSpans": [{"scope": {"name": f"{number}"}, "spans": [one_span]}]})
+    assert len(single_calls(parse_otlp({"resourceSpans": groups}).spans)) == 2
+
+
+def test_a_document_torn_within_a_string_is_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="Unterminated"):
+        parse_document('["' + '\\"x' * 100_000)
+
+
 def test_spans_printed_one_behind_the_other_are_read_as_a_list(tmp_path: Path) -> None:
     path = tmp_path / "console.json"
     told = {"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.output.messages": json.dumps([ANSWERED]), **CHAT}
@@ -597,6 +615,8 @@ def pi(number: int, words: str, **more: Any) -> dict[str, Any]:
         ('<skill name="tides" location="/x">\nNever sail.\n</skill>\n\nPaint.', "Paint."),
         ("Read HEARTBEAT.md if it exists. Follow it strictly.", None),
         ("A new session was started via /new or /reset. Greet the user.", None),
+        *((one, one) for one in ("<user-story>I want a lamp.</user-story>", "[INFO 2026-09-10 10:00:01] No mast?")),
+        *((one, one) for one in ("Why <command-name>/clear</command-name>?", "[cron: what is it?]")),
         ("[buoy 9] is painted, see [2026-09-10].", "[buoy 9] is painted, see [2026-09-10]."),
     ],
 )

@@ -27,6 +27,7 @@ from amgs.sessions.span_messages import (
     conversation_ids,
     kinds_unread,
     messages_of,
+    model_of,
     operation_of,
     parse_value,
     read_attributes,
@@ -38,13 +39,6 @@ from amgs.types.conversation import ToolCall
 from amgs.types.gateway import Usage
 
 _NOWHERE: Final = Place(0)
-_MODELS: Final = (
-    "llm.model_name",
-    "ai.response.model",
-    "ai.model.id",
-    "mlflow.llm.model",
-    "langfuse.observation.model.name",
-)
 
 
 class _Window:
@@ -103,11 +97,8 @@ class _Reading(SessionBuilder):
         if not messages.read and not messages.written:
             self.note("answer whose messages were not recorded")
             return
-        model = attributes.get("gen_ai.response.model") or attributes.get("gen_ai.request.model")
         self.know(
-            model=text(
-                model or next((model_name for name in _MODELS if (model_name := attributes.get(name))), "")
-            ).strip('"'),
+            model=model_of(attributes),
             project=text(span.resource.get("service.name")),
             tools=as_json(definitions) if (definitions := attributes.get("gen_ai.tool.definitions")) else None,
         )

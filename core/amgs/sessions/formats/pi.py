@@ -24,14 +24,17 @@ from amgs.types.gateway import Usage
 _AGENTS: Final = {".openclaw": "OpenClaw", ".clawdbot": "OpenClaw", ".omp": "OMP"}
 """Programs by the folder of their files."""
 _PUT_BEFORE: Final = re.compile(
-    r"(?:[^\n]{1,80} \(untrusted[^\n)]*\):\n```json\n.*?\n```\s*|System(?: \(untrusted\))?: \[[^\n]*\s*"
-    r"|\[[^\]\n]*\d{4}-\d\d-\d\d[ T]\d\d:\d\d[^\]\n]*\]\s*|<(skill|file) name=\"[^\n>]*>.*?</\1>\s*)+",
+    r"(?:[^\n]{1,80} \(untrusted[^\n)]*\):\n```json\n.*?\n```\s*"
+    r"|System(?: \(untrusted\))?: \[(?:\w{3} )?\d{4}-\d\d-\d\d[^\n]*\s*"
+    r"|\[[A-Za-z][^\]\n]{0,200}\d{4}-\d\d-\d\d[ T]\d\d:\d\d(?!:)[^\]\n]{0,40}\]\s*"  # a line of a log has seconds
+    r"|<(skill|file) name=\"[^\n>]*>.*?</\1>\s*)+",
     re.DOTALL,
 )
 """What OpenClaw writes before a message that came by a channel, and pi before one with skills or files."""
-_PUT_BEHIND: Final = re.compile(r"\n(?:\[message_id: [^\]\n]*\]|Untrusted context \(.*)\s*$", re.DOTALL)
+_PUT_BEHIND: Final = re.compile(r"\n(?:\[message_id: [^\]\n]*\]|Untrusted context \([^\n]*\):\n.*)\s*$", re.DOTALL)
 _SCHEDULED: Final = re.compile(
-    r"Read HEARTBEAT\.md if it exists|A new session was started via /new or /reset|\[cron:|Pre-compaction memory flush"
+    r"Read HEARTBEAT\.md if it exists(?:\.| \()|A new session was started via /new or /reset|\[cron:[\w-]"
+    r"|Pre-compaction memory flush\."
 )
 """How messages begin that OpenClaw sends in the user's place."""
 
@@ -154,7 +157,7 @@ def _divide(content: str) -> Iterator[tuple[bool, str, str]]:
     if _SCHEDULED.match(rest):
         yield False, rest, ""
     elif rest.strip() or not (before or behind):
-        yield from words_of_user(rest)
+        yield from words_of_user(rest, human=True)
 
 
 read: Final = partial(read_lines, _Reading)

@@ -527,7 +527,7 @@ def test_a_call_that_two_libraries_tell_of_beside_each_other_is_one(tmp_path: Pa
     assert [kind for kind, _ in said(session)] == ["said", "said", "call"]
 
 
-def test_calls_of_two_models_at_the_same_time_are_two(tmp_path: Path) -> None:
+def test_calls_of_two_models_at_the_same_time_are_two() -> None:
     told = {"gen_ai.input.messages": json.dumps(ASKED), "gen_ai.output.messages": json.dumps([ANSWERED])}
     groups = []
     for number, model in enumerate(("gpt-5", "openai/gpt-5-2025-08-07", "claude-sonnet")):
@@ -588,6 +588,12 @@ def test_files_that_a_message_names_are_put_in(parts: Sequence[str], tmp_path: P
     assert told == ["said", "injected"][2 - len(told) :]
     assert [kind for kind, _ in said(session)] == [*told, "said"]
     assert session.agent == "Qwen Code", "whose older files have the form of Gemini CLI's"
+
+
+def test_a_heading_of_named_files_that_a_user_quotes_is_the_user_s(tmp_path: Path) -> None:
+    quoted = "Why does it say '--- Content from referenced files ---' here?"
+    spoken = {"message": {"role": "user", "parts": [{"text": quoted}]}}
+    assert said(opened(tmp_path / "a.jsonl", [claude(1, "user") | spoken])) == [("said", quoted)]
 
 
 def test_qwen_code_tells_beside_a_result_that_its_call_failed(tmp_path: Path) -> None:

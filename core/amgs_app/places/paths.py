@@ -22,8 +22,9 @@ class SentText(str):
     __slots__ = ()
 
 
-def choose_export_path(format: str) -> Path:
-    """Return the file that `export` writes if no path is named. Raises UsageError if it exists."""
+def choose_export_path(format: str | None) -> Path:
+    """Return the file that `export` writes if no path is named, JSON by default. Raises UsageError if it exists."""
+    format = format or "json"
     path = Path(f"memory.{format}")
     if path.exists():
         raise UsageError(

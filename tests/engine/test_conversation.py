@@ -247,9 +247,9 @@ def test_high_fidelity_protects_definitions_dates_and_what_is_open(text: str, be
 
 
 def test_of_a_name_the_first_definition_is_protected_and_what_the_last_words_refer_to() -> None:
-    texts = ["Vela is the buoy at the pier.", "It blinks.", "Vela is a good buoy."]
-    found = find_important([Message(n + 1, "user", text) for n, text in enumerate(texts)], {2: "“that” refers to it"})
-    assert {place: own.level for place, own in found.items()} == {0: Protection.HIGH, 1: Protection.HIGH}
+    texts = ["So Vela is a ship?", "Vela is the buoy at the pier.", "It blinks.", "Vela is a good buoy."]
+    found = find_important([Message(n + 1, "user", text) for n, text in enumerate(texts)], {3: "“that” refers to it"})
+    assert {place for place, own in found.items() if own.level is Protection.HIGH} == {1, 2}
 
 
 def test_an_agents_question_finds_the_answer_within_a_small_budget(memory: amgs.Memory) -> None:

@@ -193,6 +193,7 @@ _DEFINITION = re.compile(
     r"(?P<called>[A-Z]\w+)"
 )
 """A sentence that says who or what a name is: "my sister Ada, …", "Vela is our mooring buoy", "ETA means …"."""
+_COMMON = frozenset(COMMON_WORDS)
 
 
 def find_important(messages: Sequence[Message], referred: Mapping[int, str] | None = None) -> dict[int, Protected]:
@@ -230,10 +231,12 @@ def _find_definitions(texts: Mapping[int, str]) -> dict[int, Protected]:
     for place, text in texts.items():
         for start, end in sentences(text):
             sentence = text[start:end]
-            names = [clean_name(next(filter(None, match.groups()))) for match in _DEFINITION.finditer(sentence)]
-            names = [name for name in names if name.casefold() not in COMMON_WORDS]  # "There is a …"
-            new = [name for name in names if name and defined.setdefault(name.casefold(), place) == place]
-            if new and not sentence.endswith("?"):
+            if sentence.endswith("?"):
+                continue
+            names = (clean_name(match[match.lastgroup or 0]) for match in _DEFINITION.finditer(sentence))
+            keys = {name.casefold() for name in names if name} - _COMMON  # "There is a …"
+            new = [key for key in keys if defined.setdefault(key, place) == place]
+            if new:
                 spans.setdefault(place, []).append((start, end))
     return {
         place: Protected(Protection.HIGH, "says who or what a name is", tuple(own), "definition")

@@ -67,14 +67,15 @@ def _quote_unseen(text: str) -> str:
     places = [place for place, sign in enumerate(text) if not _UNSEEN.match(sign)]
     signs, seen = [*text], "".join(text[place] for place in places)
     for mark, written in ((_TAG, "&lt;"), (_TURN, "&#91;")):
-        for found in mark.finditer(seen):
-            signs[places[found.start()]] = written
+        for match in mark.finditer(seen):
+            signs[places[match.start()]] = written
     for line in _OWN.finditer(seen):
         signs[places[line.start() - 1]] += "> "
     return "".join(signs)
 
 
 def _quote_line(text: str) -> str:
+    """Return a text on a single line, quoted."""
     return quote_text(" ".join(text.split()), opens_line=False)
 
 

@@ -171,6 +171,7 @@ _PATTERNS: Mapping[str, Sequence[str]] = tomllib.loads(
 
 
 def _compile_all(*kinds: str) -> re.Pattern[str]:
+    """Return a pattern that matches what any pattern of these kinds does."""
     patterns = "|".join(pattern for kind in kinds for pattern in _PATTERNS[kind])
     return re.compile(patterns.replace("NOT", _NOT), re.IGNORECASE)
 
@@ -188,6 +189,7 @@ _SPEAKERS = frozenset(
         "memory message messages notes record records",
     )
 ) | {""}
+"""Words of which one in a clause says that it is about who speaks ("" is "I"), who listens, or their notes."""
 _OTHERS = frozenset(("he", "she", "they", "who"))
 """Whose ignorance is no answer: with "I", and those who are not named ("Don't know")."""
 _GENERAL = re.compile(

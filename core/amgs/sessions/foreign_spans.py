@@ -377,7 +377,7 @@ def _same_call(span: RecordedSpan, other: RecordedSpan) -> bool:
     """Return whether two spans with the same messages are one call: by two libraries at the same time, of models whose
     names share a word ("openai/gpt-5", "gpt-5-2025-08-07").
     """
-    words, others = (set(_LETTERS.findall(model_of(read_attributes(one)).lower())) for one in (span, other))
+    words, others = (set(_LETTERS.findall(model_of(read_attributes(call)).lower())) for call in (span, other))
     if words and others and not words & others:
         return False
     return span.scope != other.scope and max(span.start, other.start) <= min(span.end, other.end)

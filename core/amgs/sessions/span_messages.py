@@ -157,7 +157,7 @@ def operation_of(span: RecordedSpan) -> str:
 
 def model_of(attributes: Mapping[str, Any]) -> str:
     """Return the name of the model that answered; "" if no attribute has it."""
-    return text(next((told for name in _MODELS if (told := attributes.get(name))), "")).strip('"')
+    return text(next((model for name in _MODELS if (model := attributes.get(name))), "")).strip('"')
 
 
 def call_of(attributes: Mapping[str, Any], what: str) -> Any:

@@ -261,7 +261,7 @@ def _are_alike(s: Sentence, t: Sentence, text: str) -> bool:
     if _join_words(s) == _join_words(t):
         return True
     return len(s) == len(t) and all(
-        x == y or _is_misspelling(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
+        x == y or _is_spelling_variant(v, w, text) for v, w, x, y in zip(s, t, _forms(s), _forms(t), strict=True)
     )
 
 
@@ -270,7 +270,7 @@ def _join_words(sentence: Sentence) -> str:
     return "".join(w if w.isalpha() else f" {w} " for w in sentence)
 
 
-def _is_misspelling(spelling: str, other: str, text: str) -> bool:
+def _is_spelling_variant(spelling: str, other: str, text: str) -> bool:
     """Return whether two words are one in British and American spelling, or "recieve" and "beleive". Any other letter
     makes another word: "butter" and "batter", "dining" and "dinning", "bleiben" and "blieben". Capitalised words are
     names and do not count.

@@ -69,7 +69,7 @@ class _Reading(RecordReading):
     def _parts(self, record: Record, kind: str, place: Place, more: dict[str, Any]) -> None:
         sent = text(record.get("subtype")) in _BY_USER and text(record.get("provenance")) in ("", "real_user")
         message = fields(record.get("message"))
-        told = text(fields(record.get("toolCallResult")).get("status"))
+        status = text(fields(record.get("toolCallResult")).get("status"))
         for part, own in user_parts(message.get("parts", message.get("content"))):
             content = content_text(part)
             if call := fields(part.get("functionCall")):
@@ -77,7 +77,7 @@ class _Reading(RecordReading):
             elif answer := fields(part.get("functionResponse")):
                 response = fields(answer.get("response"))
                 id = text(answer.get("id")) or text(answer.get("name"))
-                failed = "error" in response or told in ("error", "cancelled")
+                failed = "error" in response or status in ("error", "cancelled")
                 self.result(place, id, response_text(response), failed=failed, **more)
             elif content and kind == "assistant":
                 self.turn(place, "assistant", "thinking" if part.get("thought") is True else "said", content, **more)

@@ -342,7 +342,7 @@ def _pieces(path: Path) -> Iterator[tuple[Form, bytes]]:
         document = None
     documents = [document] if document is not None else (line.value for line in lines_of(path))
     rows: list[Any] = []
-    for record in (record for one in documents for record in records_in(one)):
+    for record in (record for document in documents for record in records_in(document)):
         value = as_request(record)
         if "resourceSpans" in value or "resourceLogs" in value:
             yield "otlp-json", json.dumps(value).encode()

@@ -14,7 +14,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -39,6 +39,7 @@ from amgs_app.places.folders import (
     socket_of,
 )
 from amgs_app.results.overview import EngineFacts
+from amgs_app.terminal.interrupt import take_interrupt
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
@@ -537,12 +538,17 @@ class Engine:
         """Call `open_memory` until no other process has the store open.
 
         Raises StoreLockedError if a process holds it for longer than `store.wait_seconds`, and at once if that process
-        is a service or accepts connections (see `join`): waiting would be useless then.
+        is a service or accepts connections (see `join`): waiting would be useless then. Raises KeyboardInterrupt.
         """
         patience, place, has_warned = self.settings.store.wait_seconds, self.store_path, False
+        waiting = ExitStack()
+        interrupted: Callable[[], bool] | None = None
 
         def look(error: StoreLockedError, waited: float) -> None:
-            nonlocal has_warned
+            nonlocal has_warned, interrupted
+            interrupted = interrupted or waiting.enter_context(take_interrupt())
+            if interrupted():
+                raise KeyboardInterrupt
             if self.join is not None and isinstance(place, Path) and holder_of(place) is not None:
                 raise error
             if address := address_at(self.beside_store(ENDING)):
@@ -552,7 +558,8 @@ class Engine:
                 has_warned, who = True, f"process {error.process}" if error.process else "another process"
                 self.warn(f"{self.store_name} is in use by {who}: waiting up to {patience:g} seconds; ctrl-c stops.")
 
-        return wait_for_store(place, open_memory, patience, look)
+        with waiting:
+            return wait_for_store(place, open_memory, patience, look)
 
     def _summariser(self) -> AbstractiveSummariser:
         """Return what writes abstractive digests of conversations: the model server if any, else the local model."""

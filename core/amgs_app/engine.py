@@ -25,6 +25,7 @@ from amgs.errors import UNWRITABLE, InputError, StoreError, StoreLockedError, Us
 from amgs.extras import explain_missing
 from amgs.patience import wait_for_store
 from amgs_app.gc_tuning import pause_collection
+from amgs_app.interrupt import take_interrupt
 from amgs_app.models.choice import TINY, LoadedModels
 from amgs_app.open_context import OpenContext
 from amgs_app.places.corpus import Corpus, CorpusClock, CorpusYear, open_corpus, sample_corpus
@@ -39,7 +40,6 @@ from amgs_app.places.folders import (
     socket_of,
 )
 from amgs_app.results.overview import EngineFacts
-from amgs_app.terminal.interrupt import take_interrupt
 
 if TYPE_CHECKING:
     from amgs.conversation.summaries import AbstractiveSummariser
